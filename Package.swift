@@ -41,7 +41,7 @@ let package = Package(
         .library(name: "LocalAuthenticationTesting", targets: ["LocalAuthenticationTesting"]),
         // Spoken by tests and the simulator. The shipped daemon does not know it.
         .library(name: "SimulatorMessages", targets: ["SimulatorMessages"]),
-        // Spoken by both sides; the trusted side imports these and nothing else of this package.
+        // Spoken by both sides.
         .library(
             name: "OstiaryShared",
             targets: [
@@ -164,16 +164,19 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CLinuxShims", "DirectionalText", "KeyAlgorithms", "OstiaryWire",
-                "SecretMemory", "UnixSocket",
+                "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures", "DirectionalText", "KeyAlgorithms",
+                "OstiaryWire", "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
 
+        .target(
+            name: "CommandFailures", dependencies: ["OstiaryClient", "OstiaryWire"],
+            path: "Sources/Programs/CommandFailures", swiftSettings: strict),
         .executableTarget(
             name: "ostiary-hid",
             dependencies: [
-                "CLinuxShims", "OstiaryClient", "OstiaryWire", "PasskeyDevice",
+                "CLinuxShims", "CommandFailures", "OstiaryClient", "OstiaryWire", "PasskeyDevice",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary-hid", swiftSettings: strict),
@@ -216,7 +219,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "KeyAlgorithms",
+                "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures",
+                "KeyAlgorithms",
                 "OstiaryWire",
                 "SecretMemory", "UnixSocket", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

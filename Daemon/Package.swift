@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared), and for its tests the
-// randomness of theirs.
+// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR), for the
+// simulator its messages, and for its tests the support of theirs.
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
@@ -423,7 +423,7 @@ let package = Package(
         .executableTarget(
             name: "load-measurement",
             dependencies: [
-                "Broker", "ExactNames", "OwnerKeys", "ProtectedObjects", "Vault", "BrokerTestSupport",
+                "Broker", "Enclave", "ExactNames", "OwnerKeys", "ProtectedObjects", "Vault", "BrokerTestSupport",
                 "StoreTestSupport",
                 shared,
             ],

@@ -1,5 +1,6 @@
 @testable import AuthenticationServices
 import Foundation
+import Glibc
 import IndependentTools
 import LoopbackCallback
 import Testing
@@ -38,11 +39,60 @@ import Testing
         let port = try freePort()
         let end = try await end(
             "https://id.example.org/login?state=7", .loopback(port: port, path: "done"),
-            browser: "curl -s \"http://127.0.0.1:\(port)/done?code=1&opened=$1\"", expectsStart: true)
+            browser: "curl -s \"http://127.0.0.1:\(port)/done?code=1&state=7&opened=$1\"", expectsStart: true)
         #expect(
             end.url?.absoluteString
-                == "http://127.0.0.1:\(port)/done?code=1&opened=https://id.example.org/login?state=7")
+                == "http://127.0.0.1:\(port)/done?code=1&state=7&opened=https://id.example.org/login?state=7")
         #expect(end.error == nil)
+    }
+
+    @Test(arguments: ["/done/", "/a%20b/", "done/"]) func `a slash at the end of the path counts`(path: String)
+        async throws
+    {
+        let port = try freePort()
+        let target = path.hasPrefix("/") ? path : "/" + path
+        for callback in [
+            ASWebAuthenticationSession.Callback.loopback(port: port, path: path),
+            .customScheme("http"),
+        ] {
+            let place = "http://127.0.0.1:\(port)\(target)"
+            let escaped = try #require(place.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            let end = try await end(
+                "https://id.example.org?redirect_uri=\(escaped)", callback,
+                browser: "curl -s -o /dev/null \(place.dropLast()) \(place)?code=1", expectsStart: true)
+            #expect(end.url?.absoluteString == place + "?code=1", "\(callback)")
+        }
+    }
+
+    @Test func `a return with another state, or to another host, gets an error, and the session goes on`() async throws
+    {
+        let port = try freePort()
+        let place = "http://127.0.0.1:\(port)"
+        let browser = """
+            status() { curl -s -o /dev/null -w '%{http_code}+' "$@"; }
+            seen=$(status '\(place)/done?code=2'; status '\(place)/done?code=2&state=8'
+            status --request-target '@evil.example/done?state=7' '\(place)')
+            curl -s "\(place)/done?state=7&seen=$seen"
+            """
+        let end = try await end(
+            "https://id.example.org/login?state=7", .loopback(port: port, path: "/done"), browser: browser,
+            expectsStart: true)
+        #expect(end.url?.host == "127.0.0.1")
+        #expect(end.url?.query == "state=7&seen=403+403+404+")
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can become another user"))
+    func `another user's return is refused, and the session goes on`() async throws {
+        let port = try freePort()
+        let place = "http://127.0.0.1:\(port)/done"
+        let browser = """
+            other=$(setpriv --reuid=1 --regid=1 --clear-groups curl -s -o /dev/null -w '%{http_code}' '\(place)?code=forged')
+            curl -s "\(place)?other=$other"
+            """
+        let end = try await end(
+            "https://id.example.org", .loopback(port: port, path: "/done"), browser: browser, expectsStart: true)
+        // The connection may be closed before its answer is read.
+        #expect(["other=403", "other=000"].contains(end.url?.query ?? ""), "\(end)")
     }
 
     @Test func `the port serves the next session at once`() async throws {
@@ -147,9 +197,13 @@ import Testing
         for other in [
             "http://127.0.0.1:8001/done", "https://127.0.0.1:8000/done", "http://127.0.0.2:8000/done",
             "http://127.0.0.1:8000/",
+            "http://127.0.0.1:8000/done/",
         ] {
             #expect(!local.matchesURL(try #require(URL(string: other))))
         }
+        let folder = ASWebAuthenticationSession.Callback.loopback(port: 8000, path: "/done/")
+        #expect(folder.matchesURL(try #require(URL(string: "http://127.0.0.1:8000/done/?code=1"))))
+        #expect(!folder.matchesURL(try #require(URL(string: "http://127.0.0.1:8000/done"))))
         let site = ASWebAuthenticationSession.Callback.https(host: "example.org", path: "/done")
         #expect(site.matchesURL(try #require(URL(string: "https://Example.org/done"))))
         #expect(!site.matchesURL(try #require(URL(string: "https://example.org/other"))))

@@ -46,6 +46,12 @@ struct ArgumentTests {
         ["key", "create", "k", "--require", "passcode", "--tag", "t", "--group", "g"], ["key", "list", "--json"],
         ["key", "sign", "k", "-", "--algorithm", "ecdsa-sha384"], ["key", "public-key", "k", "--format", "x963"],
         ["key", "remove", "k"], ["key", "list", "--all", "--json"],
+        ["key", "sign", "--id", "000102030405060708090a0b0c0d0e0f", "f"],
+        ["key", "sign", "--id", "000102030405060708090a0b0c0d0e0f", "f", "g", "--json"],
+        ["key", "public-key", "--id", "AAECAwQFBgcICQoLDA0ODw=="],
+        ["item", "find", "--id", "AAECAwQFBgcICQoLDA0ODw=="], ["item", "delete", "--id", "AAECAwQFBgcICQoLDA0ODw=="],
+        ["item", "update", "--id", "AAECAwQFBgcICQoLDA0ODw==", "--set", "label=x"],
+        ["item", "update", "--account", "a", "--secret", "-", "--force"],
         ["passkey", "list", "--json"], ["passkey", "show", "000102030405060708090a0b0c0d0e0f", "--json"],
         ["passkey", "remove", "000102030405060708090a0b0c0d0e0f"], ["passkey", "serve"],
         ["security-key", "enroll", "blue", "--json"], ["security-key", "list", "--json"], ["security-key", "pin"],
@@ -69,6 +75,10 @@ struct ArgumentTests {
         ["right", "sign", "a", "f", "-"], ["right", "sign", "a", "f", "f"], ["key", "sign", "k", "f", "f"],
         ["right", "secret", "a", "--json", "--output", "-"], ["key", "list", "k", "--all"],
         ["item", "add", "--account", "a", "--unguarded", "--require", "passcode"],
+        ["key", "sign", "--id", "000102030405060708090a0b0c0d0e0f"], ["key", "sign", "--id", "00", "f"],
+        ["key", "public-key"], ["key", "public-key", "k", "--id", "000102030405060708090a0b0c0d0e0f"],
+        ["item", "find", "--id", "00"], ["item", "add", "--id", "000102030405060708090a0b0c0d0e0f"],
+        ["item", "update", "--account", "a", "--set", "label=x", "--force"],
         ["nonsense"], ["right", "create", "a", "--uses", "0"], ["right", "create", "a", "--idle", "9", "--hard", "9"],
         ["right", "create", "a", "--uses", "-1"], ["status", "extra"], ["status", "--yaml"], ["passcode", "reset"],
         ["right", "create"],
@@ -207,10 +217,46 @@ struct ArgumentTests {
         (["right", "lst"], "ostiary right list"), (["rigth", "list"], "ostiary right"),
         (["right", "list"], nil), (["right", "xyz"], nil), (["right", "show", "lst"], nil),
         (["statu"], "ostiary status"),
-        (["key", "rm"], nil), (["--jsn", "right"], nil), ([], nil), (["item", "fnid"], "ostiary item find"),
+        (["key", "rm"], "ostiary key remove"), (["right", "ls", "--json"], "ostiary right list"),
+        (["right", "del"], "ostiary right remove"), (["item", "rm"], "ostiary item delete"),
+        (["item", "remove"], "ostiary item delete"), (["passkey", "delete"], "ostiary passkey remove"),
+        (["key", "add"], "ostiary key create"), (["item", "ls"], "ostiary item list"), (["ls"], nil),
+        (["help", "rm"], nil), (["right", "show", "rm"], nil),
+        (["--jsn", "right"], nil), ([], nil), (["item", "fnid"], "ostiary item find"),
     ])
     func `a subcommand that nearly has the name is suggested`(arguments: [String], command: String?) {
         #expect(SubcommandSuggestion.text(for: arguments) == command.map { "Did you mean `\($0)`?" })
+    }
+
+    @Test(arguments: [
+        (["bogus", "--json"], "ostiary bogus"), (["--json", "bogus"], "ostiary bogus"), (["bogus"], "ostiary bogus"),
+        (["right", "bogus", "--json", "x"], "ostiary right bogus"), (["right", "show", "bogus", "--json"], nil),
+        (["--json"], nil), (["--bogus", "--json"], nil), (["right", "--json"], nil), (["help", "bogus"], nil),
+    ])
+    func `a word that is no command is found before its options`(arguments: [String], command: String?) {
+        #expect(SubcommandSuggestion.unknownWord(in: arguments)?.command == command)
+    }
+
+    @Test func `with --id the first operand of key sign is a file`() throws {
+        let id = Data(0..<16)
+        let sign = try #require(
+            try Ostiary.parseAsRoot(["key", "sign", "--id", id.hexadecimal, "f", "g"]) as? KeySign)
+        #expect(sign.key.keyID == id && sign.allFiles.purpose == "sign 2 files: f, g")
+        let named = try #require(try Ostiary.parseAsRoot(["key", "sign", "k", "f"]) as? KeySign)
+        #expect(named.key.keyID == nil && named.key.name == "k" && named.allFiles.purpose == "sign f")
+    }
+
+    @Test(arguments: [
+        ("2fa", true), ("a.b_c-d@e+f/g", true), ("A9", true), ("", false), ("-n", false), ("$(id)", false),
+        ("`id`", false),
+        ("$HOME", false), ("a b", false), ("~", false), ("a'b", false), ("a\"b", false), ("a\\b", false),
+        ("{a,b}", false),
+        ("a*", false), ("a?", false), ("[a]", false), ("a;b", false), ("a|b", false), ("a&b", false), ("<a", false),
+        ("a\nb", false), ("a\tb", false), ("!a", false), ("#a", false), ("a=b", false), ("a:b", false), ("a(b)", false),
+        ("ä", false), ("a\u{202e}b", false), ("a^b", false), ("a%b", false),
+    ])
+    func `a shell is offered only names that it takes as they are`(name: String, isOffered: Bool) {
+        #expect(RightNameCompletion.isWord(name) == isOffered)
     }
 
     @Test func `a question for several files names a few of them`() throws {

@@ -1,4 +1,5 @@
 import AccessControl
+import CommandFailures
 import Foundation
 import OstiaryClient
 import OstiaryWire
@@ -273,7 +274,7 @@ struct DocumentTests {
     @Test func `an error has the documented keys`() throws {
         let document = FailureDocument(code: 27, name: "lockedOut", message: "Wait.", retryAfterSeconds: 240)
         #expect(
-            try JSONOutput.text(FailureDocument.Envelope(error: document), on: .oneLine)
+            document.line
                 == #"{"error":{"code":27,"message":"Wait.","name":"lockedOut","retryAfterSeconds":240}}"#)
         #expect(
             try JSONOutput.text(FailureDocument(code: -1, name: "a", message: "b"), on: .oneLine)

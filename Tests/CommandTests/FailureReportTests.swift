@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandFailures
 import Foundation
 import OstiaryClient
 import OstiaryWire
@@ -32,8 +33,11 @@ struct FailureReportTests {
         let error = #expect(throws: (any Error).self) { try Ostiary.parseAsRoot(["right", "lst"]) }
         let report = FailureReport(try #require(error), arguments: ["right", "lst"])
         #expect(report.status == .usage)
-        #expect(report.text.hasPrefix("Error: Unexpected argument 'lst'\nDid you mean `ostiary right list`?\nUsage: "))
-        #expect(report.document.message == "Unexpected argument 'lst'. Did you mean `ostiary right list`?")
+        #expect(
+            report.text.hasPrefix(
+                "Error: There is no command `ostiary right lst`.\nDid you mean `ostiary right list`?\nUsage: "))
+        #expect(
+            report.document.message == "There is no command `ostiary right lst`. Did you mean `ostiary right list`?")
     }
 
     @Test func `without a wait JSON has no number for it`() throws {

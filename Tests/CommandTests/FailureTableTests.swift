@@ -1,3 +1,4 @@
+import CommandFailures
 import KeyAlgorithms
 import OstiaryClient
 import OstiaryWire
@@ -48,7 +49,7 @@ struct FailureTableTests {
     }
 
     @Test(arguments: [
-        (CommandError.usage(""), -100, ostiary.ExitStatus.usage),
+        (CommandError.usage(""), -100, CommandFailures.ExitStatus.usage),
         (.unreadableInput(.init("open", subject: "a", code: 2)), -101, .failed),
         (.noProgram(path: "a"), -101, .failed),
         (.unwritableOutput(.init("open", subject: "a", code: 2)), -102, .failed),
@@ -57,12 +58,13 @@ struct FailureTableTests {
         (.ownStore("a"), -110, .refused), (.commandNotStarted(.init("execvp", subject: "a", code: 2)), -111, .failed),
         (.consentNeeded("a"), -112, .refused),
     ])
-    func `an error of the command has a stable code`(error: CommandError, code: Int, status: ostiary.ExitStatus) {
+    func `an error of the command has a stable code`(error: CommandError, code: Int, status: CommandFailures.ExitStatus)
+    {
         #expect(error.code == code)
         #expect(error.failureClass.exitStatus == status)
     }
 
     @Test func `the statuses are the documented numbers`() {
-        #expect(ostiary.ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3])
+        #expect(CommandFailures.ExitStatus.allCases.map(\.rawValue) == [0, 1, 2, 3])
     }
 }

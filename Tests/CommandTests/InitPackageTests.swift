@@ -35,6 +35,81 @@ import Testing
         #expect(manifest.contains(#".package(name: "Ostiary", path: "\#(path)")"#))
     }
 
+    /// The folder with program and sources can be moved.
+    @Test(arguments: [
+        ("sources", nil, "../sources"), ("./sources/", nil, "../sources"), ("sources", "a/b/c", "../../../sources"),
+        ("here/../sources", "here/../x", "../sources"), (".", "x", ".."),
+    ])
+    func `relative sources stay relative, from the new folder on`(given: String, into: String?, written: String) throws
+    {
+        _ = try sources(given == "." ? "." : "sources")
+        try FileManager.default.createDirectory(
+            at: folder.url.appendingPathComponent("here"), withIntermediateDirectories: true)
+        let arguments = ["init-package", "Notes", "--ostiary", given] + (into.map { ["--into", $0] } ?? [])
+        let run = try CommandRun(arguments, in: folder)
+        #expect(run.status == 0, "\(run.errors)")
+        let manifest = try text((into ?? "Notes") + "/Package.swift")
+        #expect(manifest.contains(#"path: "\#(written)")"#), "\(manifest)")
+    }
+
+    @Test(arguments: [
+        ("git@github.com:o/ostiary.git", "ostiary"), ("git@host:ostiary", "ostiary"),
+        ("ssh://git@host/o/ostiary", "ostiary"),
+        ("https://example.org/Ostiary.git", "Ostiary"), ("file:///srv/ostiary.git", "ostiary"),
+    ])
+    func `an address for git is taken`(address: String, package: String) throws {
+        let run = try CommandRun(["init-package", "Notes", "--ostiary", address], in: folder)
+        #expect(run.status == 0, "\(run.errors)")
+        let manifest = try text("Notes/Package.swift")
+        #expect(
+            manifest.contains(#".package(url: "\#(address)", branch: "main")"#) && manifest.contains("\"\(package)\""))
+    }
+
+    @Test(arguments: [
+        "http://example.org/ostiary", "HTTP://example.org/ostiary", "git://example.org/ostiary", "ftp://a/b",
+    ])
+    func `an address whose answer anybody could change is refused`(address: String) throws {
+        let run = try CommandRun(["init-package", "Notes", "--ostiary", address], in: folder)
+        #expect(run.status == 2 && run.errors.contains("Nothing protects"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("Notes")))
+    }
+
+    @Test(arguments: [
+        ("host:path", false), ("a/b@c:d", false), ("@host:path", false), ("git@:path", false), ("git@host:", false),
+        ("-oProxyCommand=x@host:path", false), ("a@b@c:d", false), ("/git@host:path", false), ("git@host:path", true),
+        ("git@host:/abs/path", true), ("x@host://y", true),
+    ])
+    func `a user and a host before a colon are an address`(text: String, isAddress: Bool) {
+        #expect(GitAddress.isOne(text) == isAddress)
+    }
+
+    @Test(arguments: [
+        "Security", "security", "Combine", "os", "OS", "LocalAuthentication", "Foundation", "Swift", "OSStandIn",
+        "OstiaryClient", "Crypto",
+    ])
+    func `a module that the package needs is no name for it`(name: String) throws {
+        let run = try CommandRun(["init-package", name, "--ostiary", sources()], in: folder)
+        #expect(run.status == 2 && run.errors.contains("is the name of a module"), "\(run.errors)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path(name)))
+    }
+
+    /// A module of Ostiary's that is forgotten in the list would break the build of the new package.
+    @Test func `every module of Ostiary's is taken`() throws {
+        let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        let manifest = tests.appendingPathComponent("../../Package.swift")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+        let modules = text.matches(of: #/\.(?:target|systemLibrary)\(\s*name: "([A-Za-z0-9]+)"/#).map { String($0.1) }
+        #expect(modules.count > 20)
+        for module in modules where !["IndependentTools", "DaemonTestSupport"].contains(module) {
+            #expect(PackageTemplate.isTaken(module), "\(module)")
+        }
+    }
+
+    @Test func `the sample keeps no password from the arguments`() {
+        #expect(!PackageTemplate.program.contains("CommandLine"))
+        #expect(PackageTemplate.program.contains("readLine()"))
+    }
+
     @Test func `sources can be an address`() throws {
         let run = try CommandRun(
             ["init-package", "Notes", "--ostiary", "https://example.org/x/ostiary.git", "--into", "there", "--json"],
@@ -46,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "9lives", "a-b", "a b", "../up", "Säge", "OSStandIn", "a\"b", String(repeating: "a", count: 65),
+        "", "9lives", "a-b", "a b", "../up", "Säge", "a\"b", String(repeating: "a", count: 65),
     ])
     func `what names no module is refused`(name: String) throws {
         let run = try CommandRun(["init-package", "--ostiary", sources(), "--", name], in: folder)

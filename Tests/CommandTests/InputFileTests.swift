@@ -1,3 +1,4 @@
+import CommandFailures
 import Foundation
 import KeyAlgorithms
 import OstiaryWire

@@ -87,6 +87,51 @@ struct ItemCommandTests {
                     itemClass: "genp", attributes: ["svce": .text("s"), "icmt": .text("c")], synchronizable: .any))
     }
 
+    @Test func `an id selects one item of any class, without attributes`() throws {
+        let id = Data(0..<16)
+        let find = try #require(
+            try Ostiary.parseAsRoot(["item", "find", "--id", id.base64EncodedString()]) as? ItemFind)
+        #expect(
+            try find.item.narrowSelection(id: find.named.id)
+                == ItemSelection(itemClass: "", synchronizable: .any, id: id))
+        let both = try #require(
+            try Ostiary.parseAsRoot(["item", "delete", "--id", id.hexadecimal, "--account", "a"]) as? ItemDelete)
+        #expect(throws: CommandError.self) { try both.run() }
+    }
+
+    @Test(arguments: [
+        (3, true, "3 generic passwords with the account “a” and the service “s”", ""),
+        (1, true, "1 generic password with the account “a” and the service “s”", ""),
+        (
+            2, false, "at least 3 generic passwords with the account “a” and the service “s”",
+            " More may be locked or under a rule."
+        ),
+        (
+            0, false, "at least 1 generic password with the account “a” and the service “s”",
+            " More may be locked or under a rule."
+        ),
+    ])
+    func `a question says what is selected, and how many as far as it is known`(
+        counted: Int, isComplete: Bool, words: String, note: String
+    ) throws {
+        let delete = try #require(
+            try Ostiary.parseAsRoot(["item", "delete", "--service", "s", "--account", "a"]) as? ItemDelete)
+        let count = ItemCount(counted: counted, isComplete: isComplete)
+        #expect(delete.item.words(for: count) == words)
+        #expect(ItemArguments.note(on: count, id: nil) == note)
+        let id = Data(repeating: 0xab, count: 16)
+        #expect(delete.item.words(for: count, id: id) == "the item with the id \(id.hexadecimal)")
+        #expect(ItemArguments.note(on: count, id: id) == "")
+    }
+
+    @Test func `a text that steers the terminal is harmless in a question`() throws {
+        let delete = try #require(
+            try Ostiary.parseAsRoot(["item", "delete", "--attribute", "icmt=\u{1b}[2J", "--class", "internet"])
+                as? ItemDelete)
+        let words = delete.item.words(for: .one)
+        #expect(words.hasPrefix("1 internet password with the comment “") && !words.contains("\u{1b}"))
+    }
+
     @Test func `JSON tells bytes from text and shows no secret`() throws {
         let stored = item(["acct": .text("me"), "gena": .data(Data([0xff])), "type": .number(7), "cdat": .date(date)])
         let text = try JSONOutput.text(ItemListDocument([stored]), on: .oneLine)
@@ -110,6 +155,13 @@ struct ItemCommandTests {
     @Test(arguments: ["a", "+1", "0x", "zz", " 1"])
     func `what is not hexadecimal is not read`(text: String) {
         #expect(Data(hexadecimal: text) == nil)
+    }
+
+    @Test(arguments: [([], ["i"]), (["a"], ["a", "i"]), (["i", "a"], ["i", "a"])])
+    func `the id of a program is always one of its groups`(given: [String], shown: [String]) {
+        let program = RegisteredApplication(
+            path: "/p", applicationID: "i", accessGroups: given, label: "advisory", isChanged: false, isOfSystem: false)
+        #expect(ApplicationListDocument([program]).applications[0].accessGroups == shown)
     }
 
     @Test func `a changed program says what to do`() {

@@ -1,3 +1,4 @@
+import CommandFailures
 import Foundation
 import Glibc
 import SecretMemory
@@ -99,6 +100,54 @@ struct OutputFileTests {
         #expect(error == .unwritableOutput(SystemCallError("rename", subject: folder.path(name), code: EEXIST)))
         #expect(try content("file") == Data("older".utf8))
         #expect(try folder.names == before)
+    }
+
+    private func write(_ names: [String], replacing: Bool) throws {
+        let files = names.map { OutputFile(folder.path($0)) }
+        try OutputFile.write(
+            files.map { (file: replacing ? $0.replacing : $0, data: Data("new".utf8)) }, as: .binary)
+    }
+
+    /// Longer than a name can be, so that the last step fails.
+    private static let tooLong = String(repeating: "n", count: 256)
+
+    @Test(arguments: [true, false]) func `several files are written, or none of them`(replacing: Bool) throws {
+        _ = try folder.file("second", Data("older".utf8))
+        symlink("second", folder.path("link"))
+        let error = #expect(throws: CommandError.self) {
+            try write(["first", replacing ? "link" : "third", Self.tooLong], replacing: replacing)
+        }
+        #expect(
+            error
+                == .unwritableOutput(
+                    SystemCallError("rename", subject: folder.path(Self.tooLong), code: ENAMETOOLONG)))
+        #expect(try folder.names == ["link", "second"])
+        #expect(try content("second") == Data("older".utf8))
+        try write(["first", replacing ? "link" : "third"], replacing: replacing)
+        #expect(try content("first") == Data("new".utf8))
+        #expect(try content(replacing ? "second" : "third") == Data("new".utf8))
+        #expect(try folder.names == ["first", "link", "second"] + (replacing ? [] : ["third"]))
+    }
+
+    @Test func `a file that came meanwhile stays, and the others are taken back`() throws {
+        _ = try folder.file("second", Data("older".utf8))
+        let error = #expect(throws: CommandError.self) { try write(["first", "second"], replacing: false) }
+        #expect(error == .unwritableOutput(SystemCallError("rename", subject: folder.path("second"), code: EEXIST)))
+        #expect(try folder.names == ["second"])
+        #expect(try content("second") == Data("older".utf8))
+    }
+
+    @Test func `a file is the same under each of its names`() throws {
+        _ = try folder.file("file", Data("x".utf8))
+        symlink("file", folder.path("link"))
+        link(folder.path("file"), folder.path("second"))
+        _ = try folder.file("other", Data("x".utf8))
+        let identity = try #require(FileIdentity(path: folder.path("file")))
+        for name in ["link", "second", "./file", "../\(folder.url.lastPathComponent)/file"] {
+            #expect(FileIdentity(path: folder.path(name)) == identity, "\(name)")
+        }
+        #expect(FileIdentity(path: folder.path("other")) != identity)
+        for path in ["/dev/null", folder.path("missing"), folder.path(".")] { #expect(FileIdentity(path: path) == nil) }
     }
 
     @Test func `a new file and a device are nobody's loss`() {

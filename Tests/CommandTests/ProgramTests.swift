@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import Glibc
 import Testing
@@ -80,6 +81,23 @@ struct ProgramTests {
         #expect(Set(lacking) == Self.withoutQuestion)
     }
 
+    /// Where a terminal has 80 columns the parser breaks longer lines, and an example can no longer be copied.
+    @Test func `no line of an example is broken on a terminal`() throws {
+        var seen = 0
+        func check(_ command: any ParsableCommand.Type, _ path: String) {
+            let lines = command.configuration.discussion.split(separator: "\n", omittingEmptySubsequences: false)
+            for line in lines where line.hasPrefix("  ostiary") || line.contains("| ostiary") {
+                seen += 1
+                #expect(line.count < 76, "\(path): \(line)")
+            }
+            for subcommand in command.configuration.subcommands {
+                check(subcommand, path + " " + subcommand._commandName)
+            }
+        }
+        check(Ostiary.self, "ostiary")
+        #expect(seen > 50)
+    }
+
     @Test func `help states the exit statuses`() throws {
         let text = try CommandRun(["--help"], in: folder).text
         for line in ["  0  done\n", "  1  failed\n", "  2  wrong usage\n", "  3  refused or cancelled"] {
@@ -142,6 +160,58 @@ struct ProgramTests {
         let run = try CommandRun(["right", "create", "a", "--require", "biometry orr passcode"], in: folder)
         #expect(run.status == 2)
         #expect(run.errors.contains("“and”, “or”, or the end of the rule (at character 10)"), "\(run.errors)")
+    }
+
+    @Test func `an unknown command is named, with --json too`() throws {
+        let run = try CommandRun(["bogus", "--json"], in: folder)
+        #expect(run.status == 2)
+        #expect(
+            run.errors
+                == #"{"error":{"code":-100,"message":"There is no command `ostiary bogus`","name":"usage"}}"# + "\n")
+        let words = try CommandRun(["right", "rm", "a"], in: folder).errors
+        #expect(
+            words.hasPrefix("Error: There is no command `ostiary right rm`.\nDid you mean `ostiary right remove`?\n"),
+            "\(words)")
+    }
+
+    @Test func `with --json nothing but the error is printed`() throws {
+        let run = try CommandRun(["security-key", "enroll", "blue", "--json"], in: folder)
+        #expect(run.status == 1 && run.errors.hasPrefix(#"{"error":{"code":-1,"#), "\(run.errors)")
+    }
+
+    @Test(arguments: [
+        ["right", "sign", "a", "in", "--output", "in"], ["right", "sign", "a", "in", "--output", "./in"],
+        ["right", "sign", "a", "in", "--output", "link"], ["right", "sign", "a", "in", "in.sig"],
+        ["right", "sign", "a", "in", "./in"], ["right", "sign", "a", "in", "link"],
+        ["right", "sign", "a", "-", "--output", "stdin"],
+        ["key", "sign", "a", "in", "in.sig"], ["right", "encrypt", "a", "in", "--output", "in"],
+        ["right", "decrypt", "a", "in", "--output", "second"], ["right", "sign", "a", "x", "y"],
+        ["right", "attest", "a", "--challenge", "in", "--output", "in"],
+        ["attest", "activate", "in", "--output", "in"],
+    ])
+    func `an output is never an input, also by force`(arguments: [String]) throws {
+        let (content, signature) = (Data("the file".utf8), Data("older".utf8))
+        for name in ["in", "x", "y"] { _ = try folder.file(name, content) }
+        _ = try folder.file("in.sig", signature)
+        symlink("in", folder.path("link"))
+        link(folder.path("in"), folder.path("second"))
+        // Two outputs that are one file.
+        _ = try folder.file("x.sig", signature)
+        symlink("x.sig", folder.path("y.sig"))
+        for option in ["--force", "--json"] {
+            // With --json several signatures go into no file.
+            if option == "--json", ["in.sig", "y"].contains(arguments.last) { continue }
+            let run = try CommandRun(
+                arguments + [option] + (option == "--json" ? ["--force"] : []), input: content, in: folder)
+            #expect(run.status == 2, "\(run.errors)")
+            #expect(
+                run.errors.contains("is an input, or another output") || run.errors.contains("is given twice"),
+                "\(run.errors)")
+        }
+        for name in ["in", "x", "y"] {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path(name))) == content)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.path("in.sig"))) == signature)
     }
 
     @Test func `wrong usage is JSON as well`() throws {

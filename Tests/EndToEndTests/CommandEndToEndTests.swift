@@ -170,10 +170,56 @@ struct CommandEndToEndTests {
         let list = try #require(try object(String(json[text...]))["signatures"] as? [[String: String]])
         #expect(list.map { $0["file"] } == ["f1", "f2"] && list.allSatisfy { $0["signature"]?.count ?? 0 > 90 })
 
+        // The signature of the second file would have a name that is too long: the first one is not written either.
+        let long = String(repeating: "n", count: 252)
+        for name in ["f3", long] { try write(name, "x") }
+        let failed = try ostiary("right", "sign", "2fa", "f3", long, answers: [Self.passcode])
+        #expect(failed.status == 1 && failed.shows("The output cannot be written"), "\(failed.screen)")
+        #expect(!exists("f3.sig"))
+        #expect(
+            try !FileManager.default.contentsOfDirectory(atPath: daemon.folder.path).contains {
+                $0.hasPrefix(".ostiary-")
+            })
+
         try ostiary("right", "create", "once", "--require", "passcode", "--uses", "1")
         for name in ["f0", "f1", "f2"] { try FileManager.default.removeItem(atPath: daemon.path(name + ".sig")) }
         #expect(try ostiary("right", "sign", "once", "f0", "f1", answers: [Self.passcode]).status != 0)
         #expect(!exists("f0.sig") && !exists("f1.sig"))
+    }
+
+    @Test func `a signature takes the place of no input, also by force`() throws {
+        try ostiary("right", "create", "2fa", "--require", "passcode")
+        for name in ["f0", "f0.sig"] { try write(name, "the file \(name)") }
+        for arguments in [["f0", "f0.sig", "--force"], ["f0", "--output", "f0", "--force"], ["f0", "./f0"]] {
+            let refused = try ostiary(arguments: ["right", "sign", "2fa"] + arguments)
+            #expect(refused.status == 2 && !refused.shows("Passcode"), "\(refused.screen)")
+        }
+        for name in ["f0", "f0.sig"] {
+            #expect(try String(contentsOfFile: daemon.path(name), encoding: .utf8) == "the file \(name)")
+        }
+    }
+
+    @Test func `a right that asks for nothing is not said to require something, and a missing passcode is told`() throws
+    {
+        let made = try ostiary("right", "create", "open", "--require", "unrestricted")
+        #expect(made.status == 0 && made.shows("Created open, which is used without a question."), "\(made.screen)")
+        #expect(!made.shows("Warning"))
+        try daemon.removePasscode()
+        let warned = try ostiary("right", "create", "other", "--require", "unrestricted")
+        #expect(warned.status == 0 && warned.shows("Warning: no passcode is set"), "\(warned.screen)")
+        let key = try ostiary("key", "create", "key", "--require", "unrestricted")
+        #expect(key.status == 0 && key.shows("Warning: no passcode is set"), "\(key.screen)")
+        #expect(key.shows("which is used without a question"), "\(key.screen)")
+    }
+
+    @Test func `passkey serve says with --json as JSON why it does not run`() throws {
+        let run = try UnattendedRun(BuiltProgram.named("ostiary"), ["passkey", "serve", "--json"], in: daemon)
+        // Whether /dev/uhid is there depends on the machine; in no case is the test's program registered.
+        #expect([1, 3].contains(run.status))
+        let error = try #require(try object(run.output)["error"] as? [String: Any], "\(run.output)")
+        let name = try #require(error["name"] as? String)
+        #expect(name.hasPrefix("uhid") || name == "missingEntitlement", "\(run.output)")
+        #expect(run.output.filter(\.isNewline).count == 1)
     }
 
     @Test func `wrong tries say what the next one brings, and an empty entry is answered`() throws {

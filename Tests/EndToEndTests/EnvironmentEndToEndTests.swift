@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// An app that watches how its user can be authenticated, against the real daemon and other processes.
-@Suite("The environment, end to end", .serialized, .timeLimit(.minutes(3)))
+@Suite("The environment, end to end", .serialized, .timeLimit(.minutes(10)))
 struct EnvironmentEndToEndTests {
     private let daemon: PrivateDaemon
 

@@ -46,7 +46,7 @@ struct RightEndToEndTests {
             ])
     }
 
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func `a program is told when its grant ends, by use, time, owner, lock and the daemon's end`() throws {
         #expect(
             try run("limits", answers: Array(repeating: Self.passcode, count: 6)) == [

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Where the administrator asks for the system's daemon, in `/etc/ostiary/client.conf`.
-@Suite("A machine in system mode", .serialized, .timeLimit(.minutes(2)))
+@Suite("A machine in system mode", .serialized, .timeLimit(.minutes(10)))
 struct SystemModeTests {
     /// Runs the command where `/etc` is a folder with that configuration, and with what a program reads to start.
     private func ostiary(

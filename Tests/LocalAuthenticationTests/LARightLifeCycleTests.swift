@@ -118,18 +118,15 @@ import Testing
     }
 
     @Test func `many prompts at once hold nobody up`() async throws {
-        let prompts = (0..<100).map { _ in Prompt() }
+        // More than the shared threads of a process can ever be (255), so on those the last ones would never appear.
+        let prompts = (0..<300).map { _ in Prompt() }
         let rights = prompts.map { _ in right() }
         let outcomes = prompts.map { _ in Outcome() }
-        let start = ContinuousClock.now
         for (index, prompt) in prompts.enumerated() {
             daemon.answerNext(.ask(prompt))
             rights[index].authorize(localizedReason: "test", completion: outcomes[index].receive)
             await prompt.appears()
         }
-        // On shared threads each one beyond the number of processors would begin a second later. On threads of their own all
-        // appear within a second, and within a few on a busy machine.
-        #expect(start.duration(to: .now) < .seconds(60))
         for prompt in prompts { prompt.accept() }
         for outcome in outcomes { #expect(await outcome.error() == nil) }
     }

@@ -100,7 +100,9 @@ extension RandomChoice {
 }
 
 extension WireAuthorizeRequest.OneOf_Subject: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] { [{ .rightID($0.value()) }, { .requirement($0.value()) }] }
+    static var makers: [(inout RandomFields) -> Self] {
+        [{ .rightID($0.value()) }, { .requirement($0.value()) }, { .store($0.value()) }]
+    }
 }
 
 extension WireRevokeGrantsRequest.OneOf_Which: RandomChoice {

@@ -28,10 +28,15 @@ struct Plan: Codable, Equatable {
     var addedItems = 10_000
     /// Clients of the stage of many clients.
     var clients = 32
+    /// Rights of the program that lists them without a pause.
+    var busyRights = 10_000
+    /// Connections on which it does.
+    var busyConnections = 48
 
     static let full = Plan(blocks: 20, calls: 500, starts: 15, sheets: 30, idleSeconds: 60)
     static let quick = Plan(
-        blocks: 5, calls: 100, starts: 3, sheets: 5, idleSeconds: 10, storedItems: 10_000, addedItems: 500)
+        blocks: 5, calls: 100, starts: 3, sheets: 5, idleSeconds: 10, storedItems: 10_000, addedItems: 500,
+        busyRights: 1000)
 
     /// Calls in one block of the stage of many clients, over all of them.
     var sharedCalls: Int { max(calls * 4 / clients, 1) * clients }

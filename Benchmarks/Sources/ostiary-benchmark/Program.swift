@@ -14,7 +14,9 @@ struct OstiaryBenchmark: AsyncParsableCommand {
 
             Exit codes: 0 measured (whether or not the goals are met), 1 failed, 2 usage.
             """,
-        subcommands: [Comparison.self, EchoServer.self, Subject.self], defaultSubcommand: Comparison.self)
+        subcommands: [
+            Comparison.self, EchoServer.self, Subject.self, BusyProgram.self, FirstRequests.self,
+        ], defaultSubcommand: Comparison.self)
 }
 
 /// Runs both placements and reports.

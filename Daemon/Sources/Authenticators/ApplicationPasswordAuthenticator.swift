@@ -52,7 +52,9 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
         var wrongNotice: DisplayText { DisplayText("Wrong password.") }
         var offersFallback: Bool { true }
 
-        func requireReady() throws { try counters.requireNoDelay(at: check.subject) }
+        func outlook() throws -> MissOutlook? { try counters.attempts(at: check.subject).outlook }
+
+        func requireNoDelay() throws { try counters.requireNoDelay(at: check.subject) }
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let password = SecretBytes(copying: entered)

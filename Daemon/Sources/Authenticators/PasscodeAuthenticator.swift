@@ -60,8 +60,12 @@ package struct PasscodeAuthenticator: Authenticator {
         /// The passcode is what other factors fall back to, so nothing is offered instead of it.
         var offersFallback: Bool { false }
 
+        func outlook() throws -> MissOutlook? { try authenticator.keeper.attempts().outlook }
+
+        func requireNoDelay() throws { try authenticator.keeper.requireNoDelay() }
+
         func requireReady() throws {
-            try authenticator.keeper.requireNoDelay()
+            try requireNoDelay()
             authenticator.keeper.personIsAsked()
         }
 

@@ -112,7 +112,8 @@ public final class Broker: Sendable {
 
     // MARK: answering
 
-    /// Carries out one admitted request. Every error ends as a refusal, but for ``PersonNeeded``: nothing was done yet.
+    /// Carries out one admitted request. Every error ends as a refusal, but for ``PersonNeeded`` and ``OwnThreadNeeded``: nothing was
+    /// done yet.
     ///
     /// - Parameter cancellation: ends the request while it waits; nil on a thread that must not wait for anybody.
     func answer(
@@ -121,6 +122,8 @@ public final class Broker: Sendable {
         do {
             return try carryOut(request, in: session, cancellation: cancellation)
         } catch let needed as PersonNeeded {
+            throw needed
+        } catch let needed as OwnThreadNeeded {
             throw needed
         } catch {
             recordOpening(of: request, session, cancellation)
@@ -242,7 +245,7 @@ public final class Broker: Sendable {
         case .removeKey(let body): return try removeKey(body, request, session, cancellation)
 
         case .registerApplication(let body): return try registerApplication(body, request, session, cancellation)
-        case .listApplications(let body): return listApplications(body, session)
+        case .listApplications(let body): return try listApplications(body, session)
         case .removeApplication(let body): return try removeApplication(body, request, session, cancellation)
 
         case .registerCredential(let body): return try registerCredential(body, request, session, cancellation)
@@ -303,7 +306,15 @@ public final class Broker: Sendable {
         guard let cancellation else { throw PersonNeeded() }
         return cancellation
     }
+
+    /// Throws on a thread that may not wait.
+    func requireOwnThread(_ cancellation: RequestCancellation?) throws(OwnThreadNeeded) {
+        guard cancellation != nil else { throw OwnThreadNeeded() }
+    }
 }
 
 /// A request must wait for a person or a slow computation and runs on a thread that must not. Nothing of it was done.
 struct PersonNeeded: Error {}
+
+/// A request reads much, and runs on a thread that must not wait for turns. Nothing of it was done.
+struct OwnThreadNeeded: Error {}

@@ -20,8 +20,13 @@ struct LinkedFiles {
         do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
             throw BrokerOpeningError.stateDirectory(path: folder, "cannot be read: \(error)")
         }
-        let linked = names.filter(isLinked).sorted()
+        let linked = names.filter { !$0.hasSuffix(Self.suffix) && isLinked($0) }.sorted()
         do {
+            // A crash between copy and rename left it. It may hold what a change of the passcode claims to have erased.
+            for name in names
+            where name.hasSuffix(Self.suffix) && names.contains(String(name.dropLast(Self.suffix.count))) {
+                try remove(name)
+            }
             for name in linked { try copy(name) }
             if !linked.isEmpty { try flush(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         } catch {
@@ -33,6 +38,13 @@ struct LinkedFiles {
         return linked
     }
 
+    private static let suffix = ".own"
+
+    private func remove(_ name: String) throws(SystemCallError) {
+        let path = "\(folder)/\(name)"
+        guard unsafe unlink(path) == 0 else { throw SystemCallError("unlink", subject: path) }
+    }
+
     private func isLinked(_ name: String) -> Bool {
         var status = stat()
         return unsafe lstat("\(folder)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFREG
@@ -42,8 +54,7 @@ struct LinkedFiles {
     private func copy(_ name: String) throws {
         let path = "\(folder)/\(name)"
         // Another user's process cannot be in the folder, and no other daemon: it is closed and locked.
-        let copy = path + ".own"
-        guard unsafe unlink(copy) == 0 || errno == ENOENT else { throw SystemCallError("unlink", subject: copy) }
+        let copy = path + Self.suffix
         do {
             try FileManager.default.copyItem(atPath: path, toPath: copy)
             try flush(copy, O_RDWR | O_NOFOLLOW | O_CLOEXEC)

@@ -8,7 +8,7 @@ package struct CTAPAuthenticator: Sendable {
     /// nil if the authenticator knows no PIN of its own.
     let pins: (any PINStorage)?
     private(set) var interaction: any UserInteraction
-    private let clock: @Sendable () -> Duration
+    package let clock: @Sendable () -> Duration
     private let poweredOn: Duration
 
     var agreements = KeyAgreements()
@@ -51,6 +51,14 @@ package struct CTAPAuthenticator: Sendable {
             self.pendingAssertions = nil
         }
         if let enumeration, now - enumeration.time >= CTAPLimits.nextOfList { self.enumeration = nil }
+    }
+
+    /// What the token would let a command use without another question.
+    package var heldProof: HeldProof? { token?.held }
+
+    /// Whether anything is left that ``dropExpired()`` drops within half a minute.
+    package var holdsExpiring: Bool {
+        token?.proof != nil || pendingAssertions != nil || enumeration != nil
     }
 
     var now: Duration { clock() }

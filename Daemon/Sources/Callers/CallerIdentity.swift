@@ -10,6 +10,8 @@ package enum ProgramStanding: Equatable, Sendable {
     case changed
     /// A program is registered at the path, and the registration's row is missing or does not verify.
     case lost
+    /// The list of registrations cannot be read, so nobody knows whether a program is registered at the path.
+    case listUnreadable
     /// It cannot be read, so nothing is known.
     case unreadable
     /// It changed each time that it was read, so nothing is known.
@@ -28,6 +30,7 @@ package enum ProgramStanding: Equatable, Sendable {
         case .asRegistered: nil
         case .changed: .programChanged(path)
         case .lost: .registrationLost(path)
+        case .listUnreadable: .registrationsUnreadable
         case .unreadable: .programUnreadable(path)
         case .changing: .programChanging(path)
         }

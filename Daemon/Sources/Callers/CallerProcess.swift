@@ -35,6 +35,8 @@ package final class CallerProcess: Sendable {
     private let directory: SharedDescriptor
     private let executable: ExecutableIdentity
     private let applications: ApplicationRegistry
+    /// Whether the identity was one that counts: from then on any other is a change.
+    private let wasAsRegistered = Atomic(false)
     /// The identity, and the number of the registry's state that it was computed from.
     private let known = Mutex<(identity: CallerIdentity, generation: UInt64)?>(nil)
 
@@ -70,8 +72,9 @@ package final class CallerProcess: Sendable {
         guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
             return CallerIdentity(program, standing: .changed)
         }
-        // A file that could not be compared is compared again at the next request.
-        guard ![.unreadable, .changing].contains(identity.standing) else { return identity }
+        // What could not be compared is compared again at the next request.
+        guard ![.unreadable, .changing, .listUnreadable].contains(identity.standing) else { return identity }
+        if identity.standing == .asRegistered { wasAsRegistered.store(true, ordering: .sequentiallyConsistent) }
         known.withLock { $0 = (identity, generation) }
         return identity
     }
@@ -87,12 +90,17 @@ package final class CallerProcess: Sendable {
 
     /// Throws unless the process is alive and runs the file that it ran at connect. If the program is known by its
     /// digest, the file must also be unchanged. One system call, or two.
+    ///
+    /// A program that was never who its registration says passes: it is refused whatever needs its name before anything is done.
     package func verifyUnchanged() throws(CallerError) {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
-        switch applications.standing(of: identity, process: directory) {
+        let identity = identity
+        let isKnown = identity.standing == .asRegistered
+        guard isKnown || wasAsRegistered.load(ordering: .sequentiallyConsistent) else { return }
+        switch isKnown ? applications.standing(of: identity, process: directory) : identity.standing {
         case .asRegistered: return
         case .changed, .lost: throw .changed
-        case .unreadable: throw .unreadable
+        case .unreadable, .listUnreadable: throw .unreadable
         case .changing: throw .changing
         }
     }

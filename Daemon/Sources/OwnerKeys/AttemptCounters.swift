@@ -36,15 +36,35 @@ package struct AttemptStatus: Equatable, Sendable {
     package let freeTriesLeft: Int
     /// The rest of the delay; zero when a try may be made now, ``forGood`` when a chip looks at no passcode any more.
     package let remaining: Duration
+    /// What the next wrong tries bring; nil when there was none since the last right one.
+    package let outlook: MissOutlook?
 
     /// Longer than anybody waits.
     package static let forGood = Duration.seconds(1000 * 24 * 3600)
 
-    package init(failedCount: UInt32, freeTriesLeft: Int, remaining: Duration) {
+    package init(
+        failedCount: UInt32, freeTriesLeft: Int, remaining: Duration, nextDelay: Duration = AttemptLimiter.firstDelay,
+        triesBeforeLoss: Int? = nil
+    ) {
         self.failedCount = failedCount
         self.freeTriesLeft = freeTriesLeft
         self.remaining = remaining
+        outlook =
+            failedCount == 0
+            ? nil
+            : MissOutlook(freeTriesLeft: freeTriesLeft, nextDelay: nextDelay, triesBeforeLoss: triesBeforeLoss)
     }
+}
+
+/// What further wrong tries bring.
+package struct MissOutlook: Equatable, Sendable {
+    /// Those that cost no delay.
+    package let freeTriesLeft: Int
+    /// The wait that the first one behind the free ones brings.
+    package let nextDelay: Duration
+    /// The further wrong tries after which a chip refuses the right secret too, for good; nil if nothing is lost before a
+    /// delay comes.
+    package let triesBeforeLoss: Int?
 }
 
 /// Counts wrong tries in the store, for secrets that nothing else counts: each application password has a counter, under the
@@ -83,7 +103,7 @@ package final class AttemptCounters: Sendable {
                 { .zero }
             return AttemptStatus(
                 failedCount: settled.failedCount, freeTriesLeft: AttemptLimiter.freeFailures(after: settled),
-                remaining: wait)
+                remaining: wait, nextDelay: AttemptLimiter.nextDelay(after: settled))
         }
     }
 
@@ -112,7 +132,9 @@ package final class AttemptCounters: Sendable {
             throw unchecked.reason
         }
         guard let proof else {
-            throw WrongSecret(freeTriesLeft: AttemptLimiter.freeFailures(after: counted))
+            throw WrongSecret(
+                freeTriesLeft: AttemptLimiter.freeFailures(after: counted),
+                nextDelay: AttemptLimiter.nextDelay(after: counted))
         }
         try end(at: subject, with: AttemptLimiter.succeeded())
         return proof
@@ -187,16 +209,14 @@ struct UncheckedSecret: Error {
 
 /// A passcode or application password that does not fit.
 package struct WrongSecret: Error, Equatable {
-    /// Further wrong tries that cost no delay.
-    package let freeTriesLeft: Int
-    /// The further wrong tries after which a chip refuses the right secret too, for good; nil if nothing is lost before a
-    /// delay comes.
-    package let triesBeforeLoss: Int?
+    package let outlook: MissOutlook
 
-    package init(freeTriesLeft: Int, triesBeforeLoss: Int? = nil) {
-        (self.freeTriesLeft, self.triesBeforeLoss) = (freeTriesLeft, triesBeforeLoss)
+    package var freeTriesLeft: Int { outlook.freeTriesLeft }
+    package var triesBeforeLoss: Int? { outlook.triesBeforeLoss }
+
+    package init(
+        freeTriesLeft: Int, nextDelay: Duration = AttemptLimiter.firstDelay, triesBeforeLoss: Int? = nil
+    ) {
+        outlook = MissOutlook(freeTriesLeft: freeTriesLeft, nextDelay: nextDelay, triesBeforeLoss: triesBeforeLoss)
     }
-
-    /// The wait that the first wrong try behind the free ones brings.
-    package static let firstDelay = AttemptLimiter.firstDelay
 }

@@ -68,11 +68,20 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     package func attempts() throws -> AttemptStatus {
         let delay = try counters.attempts(at: AttemptCounters.passcode)
         guard let tries = try tries.withLock({ $0.known }) ?? readableTries() else { return delay }
+        let left = Self.left(tries)
+        let free = min(delay.freeTriesLeft, left)
         return AttemptStatus(
-            failedCount: max(delay.failedCount, tries.count),
-            freeTriesLeft: min(delay.freeTriesLeft, Int(tries.limit) - Int(min(tries.count, tries.limit))),
-            remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining)
+            failedCount: max(delay.failedCount, tries.count), freeTriesLeft: free,
+            remaining: tries.isBlocked ? AttemptStatus.forGood : delay.remaining,
+            nextDelay: delay.outlook?.nextDelay ?? AttemptLimiter.firstDelay,
+            triesBeforeLoss: Self.triesBeforeLoss(left, free))
     }
+
+    /// Wrong tries until the chip looks at no passcode any more.
+    private static func left(_ tries: WrongTries) -> Int { Int(tries.limit) - Int(min(tries.count, tries.limit)) }
+
+    /// Nil when a delay comes first.
+    private static func triesBeforeLoss(_ left: Int, _ free: Int) -> Int? { left <= free + 1 ? left : nil }
 
     /// Asks the chip for its count; nil without a passcode. Tries that are not this daemon's get a line in its log.
     package func chipTries() throws -> WrongTries? {
@@ -148,8 +157,10 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     private func counted(_ wrong: WrongSecret) -> WrongSecret {
         do {
             let free = min(wrong.freeTriesLeft, try attempts().freeTriesLeft)
-            let chip = tries.withLock { $0.known }.map { Int($0.limit) - Int(min($0.count, $0.limit)) }
-            return WrongSecret(freeTriesLeft: free, triesBeforeLoss: chip.flatMap { $0 <= free + 1 ? $0 : nil })
+            let left = tries.withLock { $0.known }.map(Self.left)
+            return WrongSecret(
+                freeTriesLeft: free, nextDelay: wrong.outlook.nextDelay,
+                triesBeforeLoss: left.flatMap { Self.triesBeforeLoss($0, free) })
         } catch { return wrong }
     }
 

@@ -10,6 +10,9 @@ package import Vault
 /// Setting, changing and removing the passcode. Each makes new key pairs and wraps everything to them that was wrapped
 /// to the old ones.
 ///
+/// Each is prepared first (``PasscodeChange``), while others use and change the store: nearly all of the time goes there. What is
+/// another row by then is wrapped again in the transaction.
+///
 /// Each is one transaction in which nothing is half done, and then a step in which the keeper finishes: a change leaves both
 /// the old and the new passcode valid until that has dropped the old. A kill in between leaves a store that the next entry
 /// of either passcode settles.
@@ -25,6 +28,8 @@ package struct PasscodeLife {
     package let ring: KeyRing
     package let seeds: LogSeeds
     package let eraser: JournalEraser
+    /// Of the change that is being made.
+    package let progress = RewrappingProgress()
 
     package init(
         vault: Vault, keeper: any PasscodeKeeper, storage: KeyPairStorage, ring: KeyRing, seeds: LogSeeds,
@@ -44,93 +49,114 @@ package struct PasscodeLife {
 
     // MARK: set
 
-    /// Sets the first passcode: new class keys, all objects wrapped to them. Returns the passcode key, for the log's next
-    /// epoch.
-    package func set(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
-        let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try setFirst(chosen, since: era) }
+    /// Computes what the first passcode brings: new class keys, all objects wrapped to them.
+    package func prepareSetting() throws -> PasscodeChange {
+        guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
+        return try prepareChange { ring.privateHalves }
     }
 
-    private func setFirst(_ passcode: borrowing SecretBytes, since era: UInt64) throws -> PrivateHalf {
+    /// Sets the first passcode. Returns the passcode key, for the log's next epoch.
+    package func set(
+        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+    ) throws -> PrivateHalf {
+        let chosen = SecretBytes(copying: passcode)
+        return try keeper.exclusively { try setFirst(chosen, change, since: era) }
+    }
+
+    private func setFirst(
+        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+    ) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
-        let fresh = try freshKeys()
-        let rewrapped = try rewrapped(to: fresh, openedWith: ring.privateHalves)
-        let transition = try keeper.set(passcode, opening: fresh.passcode)
-        let log = try seeds.wrapped(under: fresh.passcode, openedWith: nil)
+        try requireCurrent(change.rows)
+        let transition = try keeper.set(passcode, opening: change.passcode)
+        let log = try seeds.wrapped(under: change.passcode, openedWith: nil)
         try vault.write("passcode.set", irrevocable: .atOnce) { writer in
-            try replaceKeys(fresh, in: writer)
-            try rewrapObjects(to: fresh, openedWith: ring.privateHalves, rewrapped.objects, in: writer)
-            try rewrapItems(to: fresh.halves, openedWith: ring.privateHalves, rewrapped.items, in: writer)
+            try replaceKeys(change, in: writer)
+            try rewrapObjects(by: change.rows, in: writer)
+            try rewrapItems(by: change.rows, in: writer)
             try transition.store(in: writer)
             try seeds.store(log, in: writer)
         }
-        adopt(fresh, since: era)
+        adopt(change, since: era)
         eraser.erase()
         try transition.finish()
-        return fresh.passcode
+        return change.passcode
     }
 
     // MARK: change
+
+    /// Computes what another passcode in the place of a proved one brings.
+    package func prepareChange(of proved: ProvedPasscode) throws -> PasscodeChange {
+        try requireCurrent(proved)
+        return try prepareChange { try privateHalves(openedBy: proved) }
+    }
 
     /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
     ///
     /// - Throws: ``UnfinishedPasscodeChange`` when the store has changed and the keeper could not follow.
     package func change(
-        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, since era: UInt64
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
     ) throws -> PrivateHalf {
         let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try replace(proved, by: chosen, since: era) }
+        return try keeper.exclusively { try replace(proved, by: chosen, change, since: era) }
     }
 
     private func replace(
-        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, since era: UInt64
+        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
     ) throws -> PrivateHalf {
         try requireCurrent(proved)
-        let opened = try privateHalves(openedBy: proved)
-        let fresh = try freshKeys()
-        let rewrapped = try rewrapped(to: fresh, openedWith: opened)
-        let transition = try keeper.change(proved, to: passcode, opening: fresh.passcode)
-        let log = try seeds.wrapped(under: fresh.passcode, openedWith: proved.half)
+        try requireCurrent(change.rows)
+        let transition = try keeper.change(proved, to: passcode, opening: change.passcode)
+        let log = try seeds.wrapped(under: change.passcode, openedWith: proved.half)
         try vault.write("passcode.change", irrevocable: .atOnce) { writer in
-            try replaceKeys(fresh, in: writer)
-            try rewrapObjects(to: fresh, openedWith: opened, rewrapped.objects, in: writer)
-            try rewrapItems(to: fresh.halves, openedWith: opened, rewrapped.items, in: writer)
+            try replaceKeys(change, in: writer)
+            try rewrapObjects(by: change.rows, in: writer)
+            try rewrapItems(by: change.rows, in: writer)
             try transition.store(in: writer)
             try seeds.store(log, in: writer)
         }
-        adopt(fresh, since: era)
+        adopt(change, since: era)
         do { try transition.finish() } catch {
             eraser.erase()
-            throw UnfinishedPasscodeChange(passcode: fresh.passcode, reason: error)
+            throw UnfinishedPasscodeChange(passcode: change.passcode, reason: error)
         }
-        return fresh.passcode
+        return change.passcode
     }
 
     // MARK: remove
 
     package typealias Destroyed = (objects: [ObjectRecord], items: [DestroyedItem])
 
+    /// Computes what the removal of a proved passcode leaves.
+    package func prepareRemoval(of proved: ProvedPasscode) throws -> PasscodeRemoval {
+        try requireCurrent(proved)
+        return PasscodeRemoval(
+            rows: try rewrapped(
+                to: { try [KeyRole.classKey(.afterFirstUnlock), .classKey(.whenUnlocked)].map(freshHalf) },
+                openedWith: { try privateHalves(openedBy: proved) }, isRemoval: true))
+    }
+
     /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
     /// which no slot opens without passcode or biometry, and items likewise. Returns which those were.
     ///
     /// - Parameter announced: what the person was told would be destroyed. When anything else would be, nothing is done.
     package func remove(
-        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, _ removal: PasscodeRemoval, since era: UInt64
     ) throws -> Destroyed {
-        try keeper.exclusively { try removeCurrent(proved, destroying: announced, since: era) }
+        try keeper.exclusively { try removeCurrent(proved, destroying: announced, removal, since: era) }
     }
 
     private func removeCurrent(
-        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, since era: UInt64
+        _ proved: ProvedPasscode, destroying announced: Set<VaultID>, _ removal: PasscodeRemoval, since era: UInt64
     ) throws -> Destroyed {
         try requireCurrent(proved)
-        let opened = try privateHalves(openedBy: proved)
-        let fresh = try [AvailabilityClass.afterFirstUnlock, .whenUnlocked].map(freshClassKey)
+        try requireCurrent(removal.rows)
+        let fresh = removal.rows.fresh
         let log = try seeds.sealedToEnclave(openedWith: proved.half)
         let transition = try keeper.remove(proved)
         let destroyed = try vault.write("passcode.remove", irrevocable: .atOnce) { writer -> Destroyed in
-            let objects = try releaseObjects(from: opened, to: fresh, in: writer)
-            let items = try releaseItems(from: opened, to: fresh, destroyed: objects.map(\.id), in: writer)
+            let objects = try releaseObjects(by: removal.rows, in: writer)
+            let items = try releaseItems(by: removal.rows, destroyed: Set(objects.map(\.id)), in: writer)
             guard announced.isSuperset(of: objects.map(\.id) + items.map(\.id)) else { throw Refusal.objectsChanged }
             for half in fresh { try writer.setKeyPair(storage.record(sealingToEnclave: half)) }
             for role in [KeyRole.passcode, .biometry, .classKey(.whenPasscodeSet)] {
@@ -153,14 +179,18 @@ package struct PasscodeLife {
         guard ring.publicHalf(.passcode) == proved.half.publicHalf else { throw Refusal.keysChanged }
     }
 
-    /// The rights and keys that removing the passcode would destroy, for the warning before it.
+    /// The rights and keys that removing the passcode would destroy, for the warning before it. Reads some in each turn among the
+    /// readers of much.
     package func boundToPasscode() throws -> [ObjectRecord] {
-        try vault.read { reader in
-            try wrappedObjects(in: reader).compactMap { id in
-                try readable(id, in: reader).flatMap { try survives($0) ? nil : $0 }
-            }
+        var bound: [ObjectRecord] = []
+        try forEachPart(of: inTurn { try vault.read { try wrappedObjects(in: $0) } }) { part in
+            bound += try objects(part).filter { try !survives($0) }
         }
+        return bound
     }
+
+    /// Waits for a turn among the readers of much.
+    func inTurn<Result>(_ body: () throws -> Result) throws -> Result { try StretchTurns.ofReading.withTurn(body) }
 
     /// Rights, keys and passkeys: the objects with slots. They are read one by one, because there may be very many.
     private func wrappedObjects(in reader: VaultReader) throws -> [VaultID] {
@@ -176,35 +206,14 @@ package struct PasscodeLife {
 
     // MARK: keys
 
-    private struct FreshKeys {
-        let passcode: PrivateHalf
-        /// Class keys and the biometry key, all wrapped to the passcode key.
-        let wrapped: [PrivateHalf]
-
-        var halves: [PrivateHalf] { wrapped + [passcode] }
-
-        func replacement(for role: KeyRole) -> PublicHalf? {
-            role == .passcode ? passcode.publicHalf : wrapped.first { $0.role == role }?.publicHalf
-        }
+    private func freshHalf(_ role: KeyRole) throws -> PrivateHalf {
+        try PrivateHalf(generating: role, epoch: (ring.publicHalf(role)?.epoch ?? 0) + 1)
     }
 
-    private func freshKeys() throws -> FreshKeys {
-        FreshKeys(
-            passcode: try PrivateHalf(generating: .passcode, epoch: nextEpoch(of: .passcode)),
-            wrapped: try Self.protectedRoles.map { try PrivateHalf(generating: $0, epoch: nextEpoch(of: $0)) })
-    }
-
-    private func freshClassKey(_ availability: AvailabilityClass) throws -> PrivateHalf {
-        let role = KeyRole.classKey(availability)
-        return try PrivateHalf(generating: role, epoch: nextEpoch(of: role))
-    }
-
-    private func nextEpoch(of role: KeyRole) -> UInt32 { (ring.publicHalf(role)?.epoch ?? 0) + 1 }
-
-    private func replaceKeys(_ fresh: FreshKeys, in writer: VaultWriter) throws {
-        try writer.setKeyPair(storage.record(ofPasscodeKey: fresh.passcode.publicHalf))
-        for half in fresh.wrapped {
-            try writer.setKeyPair(storage.record(wrapping: half, to: fresh.passcode.publicHalf))
+    private func replaceKeys(_ change: PasscodeChange, in writer: VaultWriter) throws {
+        try writer.setKeyPair(storage.record(ofPasscodeKey: change.passcode.publicHalf))
+        for half in change.wrapped {
+            try writer.setKeyPair(storage.record(wrapping: half, to: change.passcode.publicHalf))
         }
     }
 
@@ -218,105 +227,129 @@ package struct PasscodeLife {
         return try records.compactMap { try storage.privateHalf(of: $0, passcode: proved.half) } + [proved.half]
     }
 
-    private func adopt(_ fresh: FreshKeys, since era: UInt64) {
+    private func adopt(_ change: PasscodeChange, since era: UInt64) {
         let always = ring.privateHalves.filter { $0.role == .classKey(.always) }
-        let publicHalves = (fresh.wrapped + always).map(\.publicHalf) + [fresh.passcode.publicHalf]
-        ring.replace(publicHalves: publicHalves, privateHalves: fresh.wrapped + always, since: era)
+        let publicHalves = (change.wrapped + always).map(\.publicHalf) + [change.passcode.publicHalf]
+        ring.replace(publicHalves: publicHalves, privateHalves: change.wrapped + always, since: era)
     }
 
-    // MARK: objects
-
-    /// What is stored under new keys, computed before the transaction that stores all of it.
-    private struct Rewrapped {
-        var objects: [VaultID: ObjectRecord] = [:]
-        var items: [VaultID: ItemRecord] = [:]
-    }
+    // MARK: preparing
 
     /// How many rows are read in one piece.
     private static let partCount = 128
 
-    /// Wraps objects and items to the new keys and stores nothing yet. It reads a few rows at a time, so others use the store
-    /// meanwhile, for nearly all of the time that a change of the passcode takes. A request that was ended ends it.
-    private func rewrapped(to fresh: FreshKeys, openedWith opened: [PrivateHalf]) throws -> Rewrapped {
-        var rewrapped = Rewrapped()
-        try forEachPart(of: vault.read { try wrappedObjects(in: $0) }) { part in
-            for object in try vault.read({ reader in try part.compactMap { try readable($0, in: reader) } }) {
-                rewrapped.objects[object.id] = try self.rewrapped(object, to: fresh, openedWith: opened)
-            }
-        }
-        try forEachPart(of: vault.read { try $0.itemIDs(owner: storage.owner) }) { part in
-            for item in try items(part) {
-                rewrapped.items[item.id] = try self.rewrapped(item, to: fresh.halves, openedWith: opened)
-            }
-        }
-        return rewrapped
+    /// The public halves that a change replaces. While they are the same, so are the keys under which everything lies.
+    private var replacedHalves: [PublicHalf?] { (Self.protectedRoles + [.passcode]).map(ring.publicHalf) }
+
+    /// What was prepared for other keys than the present ones is worth nothing.
+    private func requireCurrent(_ rows: RewrappedRows) throws(Refusal) {
+        guard rows.former == replacedHalves else { throw Refusal.keysChanged }
     }
 
-    private func forEachPart(of ids: [VaultID], _ body: (ArraySlice<VaultID>) throws -> Void) throws {
+    private func prepareChange(openedWith opened: () throws -> [PrivateHalf]) throws -> PasscodeChange {
+        let rows = try rewrapped(
+            to: { try ([.passcode] + Self.protectedRoles).map(freshHalf) }, openedWith: opened, isRemoval: false)
+        guard let passcode = rows.fresh.first(where: { $0.role == .passcode }) else {
+            preconditionFailure("a change makes a passcode key")
+        }
+        return PasscodeChange(passcode: passcode, rows: rows)
+    }
+
+    /// Wraps objects and items to new keys and stores nothing yet. It holds nothing that others wait for: a few rows are read in
+    /// each turn among the readers of much, and what is computed of them is computed outside of it. A request that was ended
+    /// ends it.
+    private func rewrapped(
+        to fresh: () throws -> [PrivateHalf], openedWith opened: () throws -> [PrivateHalf], isRemoval: Bool
+    ) throws -> RewrappedRows {
+        let former = replacedHalves
+        do {
+            let (objects, items) = try inTurn {
+                try vault.read { (try wrappedObjects(in: $0), try $0.itemIDs(owner: storage.owner)) }
+            }
+            let rows = RewrappedRows(
+                try fresh(), openedWith: try opened(), following: former, isRemoval: isRemoval, progress,
+                total: objects.count + items.count)
+            try forEachPart(of: objects) { part in
+                for object in try self.objects(part) where try !isRemoval || survives(object) {
+                    rows.objects[object.id] = try rewrapped(object, by: rows)
+                }
+                rows.add(part.count)
+            }
+            try forEachPart(of: items) { part in
+                for item in try self.items(part) where try !isRemoval || survives(item, destroying: []) {
+                    rows.items[item.id] = try rewrapped(item, by: rows)
+                }
+                rows.add(part.count)
+            }
+            return rows
+        } catch let error where replacedHalves == former { throw error } catch {
+            // Another change of the passcode came first, and rows are under its keys.
+            throw Refusal.keysChanged
+        }
+    }
+
+    /// Lends parts of these; a request that was ended ends it.
+    func forEachPart(of ids: [VaultID], _ body: (ArraySlice<VaultID>) throws -> Void) throws {
         for begin in stride(from: 0, to: ids.count, by: Self.partCount) {
             try StretchRequester.current?.cancellation.check()
             try body(ids[begin..<min(begin + Self.partCount, ids.count)])
         }
     }
 
-    /// Wraps every object to the new keys. Rows that do not verify stay as they are: refused before, refused after.
-    ///
-    /// - Parameter rewrapped: what was computed before. An object that is another one by now is wrapped again.
-    private func rewrapObjects(
-        to fresh: FreshKeys, openedWith opened: [PrivateHalf], _ rewrapped: [VaultID: ObjectRecord],
-        in writer: VaultWriter
-    ) throws {
+    // MARK: objects
+
+    /// Those of the objects that can be read.
+    private func objects(_ ids: ArraySlice<VaultID>) throws -> [ObjectRecord] {
+        try inTurn { try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } } }
+    }
+
+    /// Stores every object under the new keys. Rows that do not verify stay as they are: refused before, refused after.
+    private func rewrapObjects(by rows: RewrappedRows, in writer: VaultWriter) throws {
         for id in try wrappedObjects(in: writer) {
-            do {
-                if let updated = rewrapped[id] {
-                    try writer.updateObject(updated)
-                    continue
-                }
-            } catch VaultError.conflict {
-            } catch VaultError.corrupt(let reference, _) where reference.table == .objects { continue }
+            do { if try storePrepared(id, by: rows, in: writer) { continue } } catch VaultError.corrupt(
+                let reference, _)
+                where reference.table == .objects
+            { continue }
             guard let object = try readable(id, in: writer) else { continue }
-            try writer.updateObject(self.rewrapped(object, to: fresh, openedWith: opened))
+            try writer.updateObject(rewrapped(object, by: rows))
         }
     }
 
-    private func rewrapped(
-        _ object: ObjectRecord, to fresh: FreshKeys, openedWith opened: [PrivateHalf]
-    ) throws -> ObjectRecord {
-        let always = ring.publicHalf(.classKey(.always))
-        return try rewrapped(object, slots: KeySlot.decode(object.slots), openedWith: opened) { role in
-            role == .classKey(.always) ? always : fresh.replacement(for: role)
-        }
+    /// Stores the object as it was prepared; false when it is another one by now.
+    private func storePrepared(_ id: VaultID, by rows: RewrappedRows, in writer: VaultWriter) throws -> Bool {
+        guard let prepared = rows.objects[id] else { return false }
+        do { try writer.updateObject(prepared) } catch VaultError.conflict { return false }
+        return true
     }
 
-    private func rewrapped(
-        _ object: ObjectRecord, slots: [KeySlot], openedWith opened: [PrivateHalf],
-        replacements: (KeyRole) -> PublicHalf?
-    ) throws -> ObjectRecord {
+    private func rewrapped(_ object: ObjectRecord, by rows: RewrappedRows) throws -> ObjectRecord {
         let header = try SlotHeader(of: object, storeID: storage.storeID)
+        let always = ring.publicHalf(.classKey(.always))
         var updated = object
         updated.slots = KeySlot.encode(
-            try SlotRewrapper.rewrap(slots, header: header, replacements: replacements, privateHalves: opened))
+            try SlotRewrapper.rewrap(
+                rows.kept(KeySlot.decode(object.slots)), header: header,
+                replacements: { $0 == .classKey(.always) ? always : rows.replacement(for: $0) },
+                privateHalves: rows.opened))
         updated.generation += 1
         return updated
     }
 
-    /// Destroys what cannot live without the passcode and wraps the rest to the enclave's class keys.
-    private func releaseObjects(
-        from opened: [PrivateHalf], to fresh: [PrivateHalf], in writer: VaultWriter
-    ) throws -> [ObjectRecord] {
+    /// Destroys what cannot live without the passcode and stores the rest under the enclave's class keys.
+    private func releaseObjects(by rows: RewrappedRows, in writer: VaultWriter) throws -> [ObjectRecord] {
         var destroyed: [ObjectRecord] = []
         for id in try wrappedObjects(in: writer) {
+            do { if try storePrepared(id, by: rows, in: writer) { continue } } catch VaultError.corrupt(
+                let reference, _)
+                where reference.table == .objects
+            { continue }
             guard let object = try readable(id, in: writer) else { continue }
             guard try survives(object) else {
                 try writer.removeObject(object.id, owner: storage.owner)
                 destroyed.append(object)
                 continue
             }
-            let slots = try KeySlot.decode(object.slots).filter(Self.opensWithoutPasscode)
-            try writer.updateObject(
-                rewrapped(object, slots: slots, openedWith: opened) { role in
-                    fresh.first { $0.role == role }?.publicHalf
-                })
+            try writer.updateObject(rewrapped(object, by: rows))
         }
         return destroyed
     }

@@ -26,7 +26,7 @@ package struct StretchRequester: Sendable {
 /// Bounds how many do something costly at once (``StretchLimits``), in an order that is fair among programs (``StretchOrder``):
 /// stretch a typed secret, or read much of the store.
 package final class StretchTurns: Sendable {
-    /// One computation takes 64 MiB and several processors, and all of a process share them.
+    /// One computation takes 64 MiB and a processor, and all of a process share them.
     package static let ofThisMachine = StretchTurns(
         StretchLimits(
             processorCount: ProcessInfo.processInfo.activeProcessorCount,

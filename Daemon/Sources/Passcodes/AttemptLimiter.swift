@@ -16,8 +16,16 @@ public enum AttemptLimiter {
         }
     }
 
+    /// Failures in a row that bring no wait.
+    private static let freeCount: UInt32 = 4
+
     /// The wait that the first wrong entry behind the free ones brings.
-    public static let firstDelay = delay(afterFailures: 5)
+    public static let firstDelay = delay(afterFailures: freeCount + 1)
+
+    /// The wait that the next failure brings that is not free.
+    public static func nextDelay(after state: AttemptState) -> Duration {
+        delay(afterFailures: min(max(state.failedCount, freeCount), .max - 1) + 1)
+    }
 
     /// Whether an attempt may be made now. In both cases store the returned state first. If the attempt is allowed,
     /// store it *before* the check, because it counts the attempt as failed already.
@@ -55,7 +63,9 @@ public enum AttemptLimiter {
     }
 
     /// How many more failures are free before one brings a wait.
-    public static func freeFailures(after state: AttemptState) -> Int { max(0, 4 - Int(state.failedCount)) }
+    public static func freeFailures(after state: AttemptState) -> Int {
+        max(0, Int(freeCount) - Int(state.failedCount))
+    }
 
     private static func failed(_ count: UInt32, at now: BootMoment) -> AttemptState {
         let delay = delay(afterFailures: count)

@@ -18,10 +18,15 @@ package final class BrowserAuthenticator: Sendable {
         var generation = 0
         /// What the last command left; also while another one runs.
         var live: [LiveAuthorization] = []
+        /// What an unused token holds; also while a command runs, which may wait for a person for longer than that counts.
+        var proof: HeldProof?
+        /// Whether the common thread will look after what expires.
+        var isExpiryPending = false
 
         mutating func forget() {
             engine = nil
             live = []
+            proof = nil
             generation += 1
         }
     }
@@ -44,6 +49,9 @@ package final class BrowserAuthenticator: Sendable {
     /// After this time a list is over, and so is a token that was not used: 30 seconds, and a moment. A token for the management of
     /// passkeys that was used counts for ten minutes; it is wiped with the first command after that. Of the proof it has nothing.
     private static let expiryDelay = Duration.seconds(31)
+
+    /// From then on it is looked this often whether anything that came later is over.
+    private static let expiryInterval = Duration.seconds(1)
 
     private static let busy = Refusal(
         .outOfOrder, "Another command of this connection runs; wait for its answer, or cancel it.",
@@ -84,15 +92,42 @@ package final class BrowserAuthenticator: Sendable {
     }
 
     private func end(_ engine: CTAPAuthenticator, _ generation: Int) {
-        state.withLock { state in
+        var engine = engine
+        engine.dropExpired()
+        let isFirst = state.withLock { state in
             (state.isRunning, state.stop) = (false, nil)
-            guard state.generation == generation else { return }
-            (state.engine, state.live) = (engine, engine.liveAuthorizations)
+            guard state.generation == generation else { return false }
+            (state.engine, state.live, state.proof) = (engine, engine.liveAuthorizations, engine.heldProof)
+            guard engine.holdsExpiring, !state.isExpiryPending else { return false }
+            state.isExpiryPending = true
+            return true
         }
-        Self.expiry.run(after: Self.expiryDelay) { [weak self] in
-            self?.state.withLock { $0.engine?.dropExpired() }
+        if isFirst { expire(after: Self.expiryDelay, engine.clock) }
+    }
+
+    /// Looks after what expires, and again until nothing is left: one piece of work at a time for a connection, however many
+    /// commands it gave.
+    private func expire(after delay: Duration, _ clock: @escaping @Sendable () -> Duration) {
+        Self.expiry.run(after: delay) { [weak self] in
+            guard let self, dropExpired(at: clock()) else { return }
+            expire(after: Self.expiryInterval, clock)
         }
     }
+
+    /// Drops what is over, also while a command runs. Returns whether anything is left that will be soon.
+    func dropExpired(at now: Duration) -> Bool {
+        state.withLock { state in
+            state.engine?.dropExpired()
+            if state.proof?.dropIfExpired(at: now) == true { state.proof = nil }
+            state.isExpiryPending = state.engine?.holdsExpiring ?? (state.isRunning && state.proof != nil)
+            return state.isExpiryPending
+        }
+    }
+
+    var isExpiryPending: Bool { state.withLock(\.isExpiryPending) }
+
+    /// What an unused token holds.
+    var heldProof: HeldProof? { state.withLock(\.proof) }
 
     /// Whether a command runs.
     package var isRunning: Bool { state.withLock(\.isRunning) }

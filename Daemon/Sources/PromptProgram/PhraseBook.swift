@@ -35,10 +35,16 @@ public struct PhraseBook: Sendable {
     }
 
     /// A foreign word, which takes its direction from its own letters and gives it to nothing else.
-    public static func isolated(_ words: String) -> String { "\u{2068}\(words)\u{2069}" }
+    public static func isolated(_ words: String) -> String { "\u{2068}\(isolatingEscapes(words))\u{2069}" }
 
     /// A path, which is read from left to right in every language.
-    public static func isolatedPath(_ path: String) -> String { "\u{2066}\(path)\u{2069}" }
+    public static func isolatedPath(_ path: String) -> String { "\u{2066}\(isolatingEscapes(path))\u{2069}" }
+
+    /// Keeps characters that are written out, such as `\u{202e}`, in one piece: beside letters that are read from right to left,
+    /// braces and digits would change places.
+    private static func isolatingEscapes(_ words: String) -> String {
+        words.replacing(/\\u\{[0-9a-f]+\}/) { "\u{2066}\($0.output)\u{2069}" }
+    }
 
     /// A text without the marks that isolate, for a screen reader.
     public static func withoutIsolates(_ text: String) -> String {
@@ -52,6 +58,7 @@ public struct PhraseBook: Sendable {
         "%1 tries left.", "After the next wrong one you wait %1.", "After %1 more wrong ones you wait 1 minute.",
         "After %1 more wrong ones the TPM refuses every passcode for good, even the right one.",
         "Use your %1 on the fingerprint reader.",
+        "At least %1 characters.", "At least %1 characters, not digits alone.",
         "Hold your security key at the reader “%1”.", "Touch the security key “%1”.",
         "Touch the sensor of the security key “%1”.", "The PIN is for the security key “%1”.",
         "Type a number from 1 to %1.", "Other accounts (%1)",

@@ -151,12 +151,15 @@ public struct PromptText {
         let facts = facts.map { "\($0.label): \($0.lead)\($0.text)\($0.detail)." }
         let reason = reason.map { "\($0.label): “\($0.words)”." }
         let options = options.enumerated().map { "\($0.offset + 1): \($0.element)." }
-        return ([heading] + facts + options + [reason, warning, notice].compactMap(\.self)).joined(separator: " ")
+        return ([heading] + facts + options + [reason, warning, hint, notice].compactMap(\.self)).joined(separator: " ")
     }
 
     public var warning: String? {
         if case .confirmation(let warning) = question.kind { warning.string.isolatingQuotations } else { nil }
     }
+
+    /// The rule for what is typed.
+    public var hint: String? { question.hint?.string.isolatingQuotations }
 
     /// The mistake in the last try, and the outcome of more of them.
     public var notice: String? {

@@ -140,10 +140,13 @@ public struct SheetText {
 
     public var warning: String? { text.warning.map(phrases.translated) }
 
-    /// The mistake in the last try and the number of tries left.
-    public var notice: String? { text.notice.map(phrases.translated) }
+    /// The mistake in the last try and the outcome of more of them, or the rule for what is typed.
+    public var notice: String? {
+        let words = [question.notice == nil ? text.hint : nil, text.notice].compactMap(\.self)
+        return words.isEmpty ? nil : phrases.translated(words.joined(separator: " "))
+    }
 
-    /// Whether the notice is about a mistake. It also says the tries that are left before the first one.
+    /// Whether the notice is about a mistake in this question, and not about tries before it or a rule.
     public var isMistake: Bool { question.notice != nil }
 
     public var field: String { phrases(text.field) }

@@ -3,8 +3,8 @@ import Foundation
 /// Foreign text that is safe to show on one line of a terminal or dialog. Every initializer, also the one of decoders,
 /// removes or writes out what could do harm.
 ///
-/// There are two kinds. *Words* are a program's text, such as a reason or a title: invisible characters are dropped
-/// from them. *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is
+/// There are two kinds. *Words* are a program's text, such as a title: invisible characters are dropped
+/// from them, or written out if the person should know of them. *Facts* are names that the person decides by (a program's path, a right's name, a group): nothing is
 /// dropped, so that two different facts never look alike because of hidden characters.
 public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible {
     /// The harmless text.
@@ -16,6 +16,21 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     /// Words of a program. See ``harmless(_:maximumScalarCount:)``.
     public init(_ untrusted: String, maximumScalarCount: Int = Self.maximumScalarCount) {
         string = Self.harmless(untrusted, maximumScalarCount: maximumScalarCount)
+    }
+
+    /// Words of a program in which control characters and those that reorder text are written out as `\u{…}`, as they are in all
+    /// that the command prints.
+    public init(showing words: String) { self.init(Self.showingControls(words)) }
+
+    private static func showingControls(_ words: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in words.unicodeScalars {
+            // What only chooses the look of the character before it is left out, as ever.
+            let isPlain = scalar.isVisible || scalar.isBlank || scalar.isOfAppearance
+            result.append(
+                contentsOf: (isPlain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}").unicodeScalars)
+        }
+        return String(result)
     }
 
     /// A fact. See ``escaped(_:)``.
@@ -112,6 +127,11 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
 extension Unicode.Scalar {
     /// Spaces of any width, tabs, line and paragraph ends, and the Braille pattern without dots.
     fileprivate var isBlank: Bool { properties.isWhitespace || value == 0x2800 }
+
+    /// Joiners and variation selectors, as they stand in emoji and in Persian.
+    fileprivate var isOfAppearance: Bool {
+        properties.isVariationSelector || value == 0x200C || value == 0x200D
+    }
 
     fileprivate var isVisible: Bool {
         if properties.isDefaultIgnorableCodePoint { return false }

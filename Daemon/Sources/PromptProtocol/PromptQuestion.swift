@@ -106,6 +106,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let consequence: DisplayText?
     /// The caller's own words; shown as such.
     public let reason: DisplayText?
+    /// A rule for what is typed, for example "At least 8 characters."; nil when there is none.
+    public let hint: DisplayText?
     /// The mistake in the last try, for example "Wrong passcode."
     public let notice: DisplayText?
     /// The number of wrong tries left that bring no wait and no lock; nil when the prompt says nothing about it.
@@ -127,7 +129,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
         signedData: PromptSignedData? = nil, consequence: DisplayText? = nil, reason: DisplayText? = nil,
-        notice: DisplayText? = nil, triesLeft: Int? = nil, missConsequence: DisplayText? = nil,
+        hint: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
+        missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
         isUnproved: Bool = false
     ) {
@@ -138,6 +141,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.signedData = signedData
         self.consequence = consequence
         self.reason = reason
+        self.hint = hint
         self.notice = notice
         self.triesLeft = triesLeft
         self.missConsequence = missConsequence

@@ -121,6 +121,12 @@ extension Refusal {
                 + "\(DisplayText(fact: path).string) --id ID", cause: "application.lost")
     }
 
+    package static let registrationsUnreadable = Refusal(
+        .storeUnreadable,
+        "The store's list of rights, keys and registered programs cannot be read, so nobody can tell whether the program is "
+            + "registered. `ostiary doctor` says more; `ostiary repair` makes a new list.",
+        cause: "application.list-unreadable")
+
     package static let objectsChanged = Refusal(
         .systemCancel,
         "After the warning a program made an object that is bound to the passcode. The warning did not count it, so "

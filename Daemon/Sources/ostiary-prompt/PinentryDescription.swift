@@ -37,6 +37,7 @@ struct PinentryDescription {
         for (index, option) in text.options.enumerated() {
             facts.append(Line(before: "\(index + 1): ", text: option, isWhole: false))
         }
+        if let hint = text.hint { facts.append(Line(before: "", text: hint, isWhole: true)) }
         if let warning = text.warning { facts.append(Line(before: "", text: warning, isWhole: true)) }
         self.facts = facts
         reason = text.reason.map { Line(before: "\($0.label): “", text: $0.words, after: "”", isWhole: false) }

@@ -31,6 +31,7 @@ struct TerminalLayout {
         if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
         for (index, option) in text.options.enumerated() { lines += labelled("\(index + 1)", option) }
         if let warning = text.warning { lines += labelled("Warning", warning) }
+        if let hint = text.hint { lines += wrapped(hint, indent: 0) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
         for sensor in text.sensors { lines += self.lines(of: sensor) }
         lines += wrapped(keys, indent: 0)
@@ -47,7 +48,9 @@ struct TerminalLayout {
     var field: String { "\(text.field): " }
 
     private var keys: String {
-        let typing = text.warning == nil && text.options.isEmpty ? "Typing is not shown. " : ""
+        // Only the whole word confirms, so Enter by itself is no way to go on.
+        guard text.warning == nil else { return "yes and Enter: go on. Ctrl-C: Cancel." }
+        let typing = text.options.isEmpty ? "Typing is not shown. " : ""
         let enter = text.isTyped ? "\(typing)Enter: continue. " : ""
         let other = text.fallbackTitle == nil ? "" : " Tab: another way."
         return "\(enter)Ctrl-C: Cancel.\(other)"

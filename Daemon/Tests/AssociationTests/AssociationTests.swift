@@ -10,7 +10,7 @@ import Testing
 
 /// `ostiary-association` against a real server with a certificate authority of the test's own, and the daemon's memory of its
 /// answers.
-@Suite("Association files of domains", .serialized, .timeLimit(.minutes(5)))
+@Suite("Association files of domains", .serialized, .timeLimit(.minutes(10)))
 struct AssociationTests {
     private static let application: ExactName = "com.example.tests"
     private let server: AssociationServerProcess

@@ -566,6 +566,69 @@ struct ApplicationTests {
         #expect(throws: ProgramFileError.unreadable) { try digests.digest(of: fixture.folder.path) }
     }
 
+    /// A file system that dates stores to mapped pages, on most machines, and one that does not.
+    static let fileSystems = ["/tmp", "/dev/shm"]
+
+    /// Makes a program in this folder, whose last change lies far enough back for its digest to be kept.
+    private static func settledProgram(in folder: String) throws -> String {
+        let path = folder + "/ostiary-program-\(UUID())"
+        try write("\u{7F}ELF a program", to: path)
+        usleep(2_100_000)
+        return path
+    }
+
+    /// Maps the file for writing, as `body` sees it.
+    private static func withMapping(_ path: String, _ body: (UnsafeMutablePointer<UInt8>) throws -> Void) throws {
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        let mapping = mmap(nil, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+        close(descriptor)
+        defer { munmap(mapping, 4096) }
+        try body(#require(mapping).assumingMemoryBound(to: UInt8.self))
+    }
+
+    @Test(arguments: fileSystems)
+    func `a store through a mapping that was there before the file was read is seen`(folder: String) throws {
+        let path = try Self.settledProgram(in: folder)
+        defer { unlink(path) }
+        let digests = ContentDigests()
+        var first = Data()
+        try Self.withMapping(path) { bytes in
+            bytes[1] = bytes[1]  // This store sets the time of change, those after it do not.
+            usleep(2_100_000)
+            first = try digests.digest(of: path)
+            bytes[5] = UInt8(ascii: "b")
+        }
+        #expect(try digests.digest(of: path) != first)
+    }
+
+    @Test(arguments: fileSystems)
+    func `a store through a mapping that was made after the file was read is seen`(folder: String) throws {
+        let path = try Self.settledProgram(in: folder)
+        defer { unlink(path) }
+        let digests = ContentDigests()
+        let first = try digests.digest(of: path)
+        try Self.withMapping(path) { bytes in
+            #expect(bytes[1] == UInt8(ascii: "E"))  // A page that was read can be stored to unnoticed in tmpfs.
+            bytes[5] = UInt8(ascii: "b")
+        }
+        #expect(try digests.digest(of: path) != first)
+    }
+
+    @Test func `a settled file that nobody writes to is read once, and one that is open for writing each time`() throws
+    {
+        let path = try Self.settledProgram(in: fixture.folder.path)
+        let readCount = Mutex(0)
+        let digests = ContentDigests(willRead: { readCount.withLock { $0 += 1 } })
+        let isRemembered = try ContentDigests.remembers(path)
+        let writer = try #require(FileHandle(forWritingAtPath: path))
+        for _ in 0..<3 { _ = try digests.digest(of: path) }
+        #expect(readCount.withLock { $0 } == 3)
+        try writer.close()
+        for _ in 0..<3 { _ = try digests.digest(of: path) }
+        #expect(readCount.withLock { $0 } == (isRemembered ? 4 : 6))
+    }
+
     @Test func `threads that ask for a file at once get its digest, and read it once for all`() throws {
         let readCount = Mutex(0)
         let (begun, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

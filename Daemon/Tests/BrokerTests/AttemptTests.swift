@@ -52,6 +52,36 @@ struct AttemptTests {
         #expect(question.notice?.string == "Wrong passcode.")
     }
 
+    @Test func `those of a former question are told by the next one, as the doctor tells them`() throws {
+        try fail(times: 2)
+        let words = "After 3 more wrong ones you wait 1 minute."
+        let client = try fixture.client()
+        let finding = try #require(client.diagnosis().findings.first { $0.check == "lockout" })
+        #expect(finding.message == "Wrong passcodes since the last right one: 2. \(words)")
+        _ = try fixture.refusalOfAuthorizing("right", answers: [.cancel])
+        let question = try #require(fixture.prompter.asked.last)
+        #expect(question.missConsequence?.string == words && question.notice == nil)
+    }
+
+    @Test(arguments: zip(5...9, ["5 minutes", "15 minutes", "1 hour", "3 hours", "8 hours"]))
+    func `the next wait is told, however long`(failures: Int, wait: String) throws {
+        try fail(times: failures)
+        fixture.clock.advance(by: .seconds(24 * 3600))
+        let client = try fixture.client()
+        let words = "After the next wrong one you wait \(wait)."
+        #expect(try client.diagnosis().findings.first { $0.check == "lockout" }?.message.hasSuffix(words) == true)
+        _ = try fixture.refusalOfAuthorizing("right", answers: [.cancel])
+        #expect(fixture.prompter.asked.last?.missConsequence?.string == words)
+    }
+
+    @Test func `the third one of a question that begins a delay is refused with it`() throws {
+        try fail(times: 2)
+        let wrong = ScriptedPrompter.Answer.text("wrong")
+        let refused = try fixture.refusalOfAuthorizing("right", answers: [wrong, wrong, wrong])
+        #expect(refused?.code == .lockedOut && refused?.retryAfter == .seconds(60))
+        #expect(refused?.cause == "passcode.locked-out")
+    }
+
     @Test func `one is on disk before the passcode is looked at`() throws {
         let meeting = Meeting()
         let fixture = try BrokerFixture(stretching: meeting.stretching)

@@ -127,6 +127,29 @@ struct BrowserTokenTests {
         #expect(passkeys.proof == nil)
     }
 
+    @Test func `the proof of an unused token ends in time, although a command waits for the person`() throws {
+        _ = try token(.credentialManagement)
+        let doors = fixture.broker.sessions.all(of: fixture.account).map(\.browserAuthenticator)
+        let door = try #require(doors.first { $0.heldProof != nil })
+        let end = try #require(door.heldProof).end
+        let seen = Weakly(try #require(door.heldProof?.proof))
+        fixture.prompter.prepare([.cancel])
+        fixture.prompter.duringNextQuestion {
+            #expect(door.dropExpired(at: end - .milliseconds(1)) && seen.value != nil)
+            #expect(!door.dropExpired(at: end) && seen.value == nil)
+        }
+        #expect(try browser.send(BrowserClient.creation(named: "ada")) == .operationDenied)
+        #expect(fixture.prompter.unusedAnswers.isEmpty)
+    }
+
+    @Test func `a command that leaves nothing gives the common thread no work`() throws {
+        #expect(try browser.send([CTAPCommand.getInfo.rawValue]) == .success)
+        let doors = fixture.broker.sessions.all(of: fixture.account).map(\.browserAuthenticator)
+        #expect(doors.allSatisfy { !$0.isExpiryPending })
+        _ = try token(.credentialManagement)
+        #expect(doors.contains { $0.isExpiryPending })
+    }
+
     // MARK: the owner's list
 
     private func list() throws -> [WireListedGrant] {
@@ -206,6 +229,13 @@ struct BrowserTokenTests {
         fixture.clock.advance(by: .seconds(10))
         #expect(try list().isEmpty)
     }
+}
+
+private final class Weakly: @unchecked Sendable {
+    // SAFETY: (@unchecked) a weak reference may be read from any thread, and this one is written once.
+    private(set) weak var value: (any UserProof)?
+
+    init(_ value: any UserProof) { self.value = value }
 }
 
 /// What the list of grants shows at one moment.

@@ -255,13 +255,13 @@ struct DatabaseWriterTests {
     /// Without an authentic list no right is used, and none is said to be absent.
     private func expectNoRights(_ fixture: BrokerFixture) throws {
         let client = try fixture.client()
-        let context = try client.openContext()
-        #expect(try refusal { _ = try client.find("other") } == .itemUnreadable)
-        #expect(try refusal { _ = try client.find("never made") } == .itemUnreadable)
-        #expect(try refusal { _ = try client.list() } == .itemUnreadable)
-        #expect(try refusal { try client.authorize(rightID: victimID, in: context) } == .itemUnreadable)
-        #expect(try refusal { try fixture.create("new", .unrestricted, .always) } == .itemUnreadable)
-        #expect(try refusal { try client.remove(id: victimID) } == .itemUnreadable)
+        #expect(try refusal { _ = try client.openContext() } == .storeUnreadable)
+        #expect(try refusal { _ = try client.find("other") } == .storeUnreadable)
+        #expect(try refusal { _ = try client.find("never made") } == .storeUnreadable)
+        #expect(try refusal { _ = try client.list() } == .storeUnreadable)
+        #expect(try refusal { try client.authorize(rightID: victimID, in: 1) } == .storeUnreadable)
+        #expect(try refusal { try fixture.create("new", .unrestricted, .always) } == .storeUnreadable)
+        #expect(try refusal { try client.remove(id: victimID) } == .storeUnreadable)
         #expect(try client.diagnosis().findings.first { $0.check == "store" }?.verdict == .problem)
         #expect(fixture.prompter.asked.isEmpty)
     }

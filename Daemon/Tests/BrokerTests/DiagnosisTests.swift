@@ -77,7 +77,7 @@ struct DiagnosisTests {
         #expect(running.verdict == .problem)
         #expect(running.message == "After 5 wrong passcodes none is accepted for 1 min.", "\(running.message)")
         fixture.clock.advance(by: .seconds(61))
-        #expect(try finding("lockout", fixture).message.hasSuffix("The next wrong one brings a delay."))
+        #expect(try finding("lockout", fixture).message.hasSuffix("After the next wrong one you wait 5 minutes."))
         #expect(try fixture.opens("bound", answers: [.text(BrokerFixture.passcode)]))
         #expect(try finding("lockout", fixture).verdict == .ok)
     }

@@ -9,7 +9,7 @@ import Testing
 
 /// A whole older database with a still older log. Neither of the two shows that the other is old; the log's end does not reach the
 /// database's anchor, and that is all.
-@Suite("An older store with a still older log", .timeLimit(.minutes(5)))
+@Suite("An older store with a still older log", .timeLimit(.minutes(10)))
 struct DoubtfulStoreTests {
     /// The database after two rights were made, and the log after the first.
     private func makeStore() throws -> TestFolder {
@@ -36,7 +36,7 @@ struct DoubtfulStoreTests {
             .listRights(.init()), .listRights(.with { $0.ofAllApplications = true }),
             .findRight(.with { $0.identifier = "second" }), .findKey(.init()), .listKeys(.init()),
             .pruneKeys(.init()), .listApplications(.init()), .listPasskeys(.init()), .listSecurityKeys(.init()),
-            .findItems(.with { $0.query = TestClient.query() }),
+            .findItems(.with { $0.query = TestClient.query() }), .authenticatorCommand(.init()),
         ]
         for body in lists {
             let refused = #expect(throws: Refused.self) { try client.call(body) }

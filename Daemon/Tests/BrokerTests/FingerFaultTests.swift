@@ -212,7 +212,7 @@ private final class Authorizing: Sendable {
     var isWaiting: Bool { result.withLock { $0 == nil } }
 
     func wait() -> String? {
-        _ = done.wait(timeout: .now() + 20)
+        _ = done.wait(timeout: .now() + 120)
         return result.withLock { $0 }
     }
 }
@@ -245,7 +245,7 @@ struct FingerMomentTests {
         try fixture.expectNextWorks()
     }
 
-    /// SECURITY.md names this limit.
+    /// Documentation/security/limits.md, limit 20.
     @Test func `without the helper, fingers that change past fprintd make biometry rest at the next look`() throws {
         let fixture = try FingerFixture()
         try fixture.stack.enroll(.leftThumb, skin: "second")
@@ -273,7 +273,7 @@ struct FingerMomentTests {
     @Test func `a reader that is given back slowly delays no answer, and the next question waits for it`() throws {
         let fixture = try FingerFixture()
         let gate = DispatchSemaphore(value: 0)
-        fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 60) }
+        fixture.reader.once(.beforeRelease) { _ = gate.wait(timeout: .now() + 120) }
         #expect(try fixture.open("finger") == ["biometry"])
         #expect(try !fixture.stack.isArmed())
         #expect(throws: ReaderFailure.busy) { try fixture.stack.claimOnce() }

@@ -272,7 +272,7 @@ struct FingersWithoutHelperTests {
         #expect(fixture.prompter.asked.count == 1)
     }
 
-    /// SECURITY.md names this limit.
+    /// Documentation/security/limits.md, limit 20.
     @Test func `a finger that was replaced under its name goes unnoticed`() throws {
         try fixture.stack.enroll(.rightIndex, skin: "thief")
         #expect(try fixture.open("finger", [.wait], [.touch("thief")]) == ["biometry"])

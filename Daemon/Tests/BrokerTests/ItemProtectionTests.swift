@@ -357,7 +357,9 @@ struct ItemProtectionTests {
         let items = fixture.account.items
         let groups = [ExactName(try client.status().caller.program)]
         return try #require(
-            items.all(VisibleItems(query(account), groups: groups, digests: items.digests)).first)
+            items.all(
+                VisibleItems(query(account), groups: groups, digests: items.digests), asPartOfLong: false
+            ).first)
     }
 
     private static func opens(_ opener: ItemOpener, _ secret: borrowing SecretBytes) throws -> Bool {

@@ -539,7 +539,7 @@ struct ItemTests {
     private func visible(to groups: [ExactName], _ values: ItemValues = [:]) throws -> [String] {
         let selection = try VisibleItems(
             TestClient.query("genp", values), groups: groups, digests: fixture.account.items.digests)
-        return try fixture.account.items.all(selection).map { try $0.attributes().text("agrp")! }
+        return try fixture.account.items.all(selection, asPartOfLong: false).map { try $0.attributes().text("agrp")! }
     }
 
     @Test func `two programs see each other's items only through a group that both are in`() throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Broker
 
 /// A backup of hard links (`cp -al`) of the state folder, made while the daemon did not run or while it did.
-@Suite("A state folder with linked files", .timeLimit(.minutes(5)))
+@Suite("A state folder with linked files", .timeLimit(.minutes(10)))
 struct LinkedFilesTests {
     private let fixture: BrokerFixture
     private let folder: TestFolder
@@ -90,6 +90,19 @@ struct LinkedFilesTests {
         #expect(try again.client().list().map(\.identifier) == ["before"])
         #expect(!FileManager.default.fileExists(atPath: state + "/vault.sqlite.own"))
         withExtendedLifetime(backup) {}
+    }
+
+    @Test func `a copy that a crash left behind goes, although nothing is linked any more`() throws {
+        fixture.close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: state)
+        for name in names {
+            try FileManager.default.copyItem(atPath: "\(state)/\(name)", toPath: "\(state)/\(name).own")
+        }
+        let again = try BrokerFixture(in: folder)
+        #expect(try again.client().list().map(\.identifier) == ["before"])
+        let left = try FileManager.default.contentsOfDirectory(atPath: state)
+        #expect(!left.contains { $0.hasSuffix(".own") })
+        again.close()
     }
 
     @Test func `a file that cannot be copied is named, and nothing was changed`() throws {

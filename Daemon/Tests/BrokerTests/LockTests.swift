@@ -94,12 +94,31 @@ struct LockTests {
         let (life, ring) = (fixture.account.life, fixture.account.ring)
         let before = ring.era
         ring.lock()
-        _ = try life.set(SecretBytes(text: BrokerFixture.passcode), since: before)
+        _ = try life.set(SecretBytes(text: BrokerFixture.passcode), life.prepareSetting(), since: before)
         #expect(ring.unlockState(of: .whenUnlocked) == .needsPasscode)
         let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        _ = try life.change(proved, to: SecretBytes(text: Self.new), since: before)
+        _ = try life.change(
+            proved, to: SecretBytes(text: Self.new), life.prepareChange(of: proved), since: before)
         #expect(ring.unlockState(of: .whenUnlocked) == .needsPasscode)
         try expectLocked(Self.new)
+    }
+
+    @Test func `ends with the passcode, and question and log say that it opens the store`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        try client.lock()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        let context = try client.openContext()
+        try client.call(
+            .authorize(
+                .with {
+                    ($0.contextID, $0.subject) = (context, .store(.init()))
+                    $0.question = TestClient.question
+                }))
+        #expect(fixture.prompter.asked.last?.operation.string == "open the store")
+        #expect(fixture.account.ring.unlockState(of: .whenUnlocked) == .open)
+        let record = try #require(try client.log().last { $0.event == "unlock" })
+        #expect(record.factors == ["passcode"])
     }
 
     @Test func `while the passcode is asked for ends the change`() throws {

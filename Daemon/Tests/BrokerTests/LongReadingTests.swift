@@ -4,6 +4,8 @@ import Dispatch
 import ExactNames
 import Foundation
 import OstiaryMessages
+import Prompting
+import TerminalTestSupport
 import Testing
 
 @testable import Broker
@@ -89,6 +91,138 @@ import Testing
             #expect(throws: ended) { try fixture.account.items.faultCount() }
             #expect(throws: ended) { try fixture.account.rights.list(application: "any") }
         }
+    }
+
+    // MARK: what waits for its turn
+
+    /// Holds the turn among the readers of much until ``end()``.
+    private final class HeldTurn: Sendable {
+        private let gate = DispatchSemaphore(value: 0)
+        private let ended = DispatchSemaphore(value: 0)
+
+        init() {
+            let begun = DispatchSemaphore(value: 0)
+            Thread.detachNewThread { [gate, ended] in
+                do {
+                    try StretchTurns.ofReading.withTurn {
+                        begun.signal()
+                        gate.wait()
+                    }
+                } catch { Issue.record("\(error)") }
+                ended.signal()
+            }
+            begun.wait()
+        }
+
+        func end() {
+            gate.signal()
+            ended.wait()
+        }
+    }
+
+    /// Requests that read much of the store. Each has a thread of its own, so its connection answers others meanwhile.
+    enum Long: String, CaseIterable {
+        case items, hosts, update, keys, unusedKeys, rights, status, removal, application
+
+        var body: WireRequest.OneOf_Body {
+            switch self {
+            case .items:
+                .findItems(.with { ($0.query, $0.use) = (TestClient.query(), TestClient.silentUse()) })
+            case .hosts:
+                .findItems(
+                    .with {
+                        ($0.query, $0.use, $0.limit) = (TestClient.query("inet"), TestClient.silentUse(), 1)
+                        $0.query.hostOrSubdomainOf = "example.com"
+                    })
+            case .update:
+                .updateItems(
+                    .with {
+                        ($0.query, $0.use) = (TestClient.query(), TestClient.silentUse())
+                        $0.attributes = TestClient.attributes(["labl": .text("new")])
+                    })
+            case .keys: .listKeys(.init())
+            case .unusedKeys: .pruneKeys(.init())
+            case .rights: .listRights(.init())
+            case .status: .status(.init())
+            case .removal: .removeAllRights(.init())
+            case .application:
+                .registerApplication(
+                    .with {
+                        ($0.path, $0.applicationID) = ("/usr/bin/true", "com.example.true")
+                        $0.question = TestClient.question
+                    })
+            }
+        }
+    }
+
+    private func fill() throws {
+        let client = try fixture.client()
+        try client.create("one", Self.always)
+        for number in 0..<20 {
+            try client.addItem(["acct": .text("\(number)")])
+            try client.addItem("inet", ["acct": .text("\(number)"), "srvr": .text("other.example.org")])
+        }
+        try client.addItem("inet", ["acct": .text("last"), "srvr": .text("www.example.com")])
+        _ = try client.createKey(.p256, Self.always)
+    }
+
+    @Test(arguments: Long.allCases) func `waits for its turn, and keeps nobody waiting meanwhile`(_ long: Long) throws {
+        try fill()
+        fixture.prompter.always { _ in .confirm }
+        let held = HeldTurn()
+        let client = try fixture.client()
+        let id = try client.send(long.body)
+        // The connection of the one that waits, and whatever a request holds while it waits.
+        let other = try client.send(.findRight(.with { $0.identifier = "one" }))
+        let first = try client.answer()
+        #expect(first.id == other && first.refused == nil)
+        try fixture.client().addItem(["acct": .text("added")])
+        try fixture.client().create("two", Self.always)
+        try fixture.client().remove("two")
+        held.end()
+        let answer = try client.answer()
+        #expect(answer.id == id && answer.refused == nil, "\(String(describing: answer.refused))")
+    }
+
+    @Test(arguments: Long.allCases) func `ends with its client while it waits`(_ long: Long) throws {
+        try fill()
+        fixture.prompter.always { _ in .confirm }
+        let held = HeldTurn()
+        defer { held.end() }
+        let client = try fixture.client()
+        try client.send(long.body)
+        client.end()
+        try eventually("all sessions have ended") { fixture.broker.sessions.isEmpty }
+    }
+
+    @Test func `a few items need no turn`() throws {
+        try fill()
+        let held = HeldTurn()
+        defer { held.end() }
+        let client = try fixture.client()
+        #expect(try client.findItems(TestClient.query("genp", ["acct": .text("7")])).count == 1)
+        #expect(try client.updateItems(TestClient.query("genp", ["acct": .text("7")]), data: Data("new".utf8)) == 1)
+    }
+
+    @Test func `many items are found, changed and left out as few are`() throws {
+        let client = try fixture.client()
+        try fixture.setPasscode()
+        let guarded = try AccessControl.item(Requirement(anyOf: [.passcode]))
+        for number in 0..<300 {
+            try client.addItem(["acct": .text("\(number)")], accessControl: number == 299 ? nil : guarded)
+        }
+        // The only one that asks nothing is the last one.
+        let silent = TestClient.silentUse(skips: true)
+        #expect(try client.page(TestClient.query(), limit: 1, use: silent).items.count == 1)
+        #expect(try client.findItems(TestClient.query(), use: silent).map { $0.item.values["acct"] } == [.text("299")])
+        #expect(
+            try refusal { _ = try client.findItems(TestClient.query(), use: TestClient.silentUse()) } == .notInteractive
+        )
+        fixture.prompter.always { _ in .text(BrokerFixture.passcode) }
+        #expect(try client.findItems(TestClient.query()).count == 300)
+        let question = try #require(fixture.prompter.asked.first { $0.objects != nil })
+        #expect(question.objects?.count == 299)
+        #expect(try client.updateItems(TestClient.query(), ["labl": .text("new")]) == 300)
     }
 
     @Test func `a turn among readers is none among those that stretch`() throws {

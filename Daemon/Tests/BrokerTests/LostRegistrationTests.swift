@@ -3,16 +3,19 @@ import BrokerTestSupport
 import ExactNames
 import Foundation
 import OstiaryWire
+import Prompting
 import StoreTestSupport
 import Testing
 import Vault
 
 @testable import Broker
 @testable import Callers
+@testable import ProtectedObjects
+@testable import Refusals
 
 /// Somebody removes or changes the row of a registration. Its program is refused and not taken for an unregistered one, since what it
 /// would then keep lay open to the next file at its path.
-@Suite("A registration whose row is gone", .timeLimit(.minutes(5)))
+@Suite("A registration whose row is gone", .timeLimit(.minutes(10)))
 struct LostRegistrationTests {
     private static let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     private static let open = AccessControl(availability: .always, using: .unrestricted)
@@ -91,6 +94,126 @@ struct LostRegistrationTests {
         let refused = #expect(throws: Refused.self) { try client.remove(id: row) }
         #expect(refused?.code == .operationNotPermitted && refused?.cause == "application.lost")
         #expect(try client.list(ofAllApplications: true).contains { $0.rightID == row })
+    }
+
+    @Test(arguments: Fault.allCases) func `is told before the store is copied into another enclave`(
+        _ fault: Fault
+    ) throws {
+        let store = try Self.makeStore(registering: "/usr/bin/true")
+        try fault.happen(to: store)
+        let fixture = try BrokerFixture(in: store.folder)
+        let inventory = try MoveInventory(fixture.account, fixture.broker.vault)
+        let words = inventory.words(folder: "present", newFolder: "new", .tpm)
+        #expect(words.contains("Registered programs: 0."), "\(words)")
+        #expect(words.contains("Lost registrations, whose rows are missing or do not verify: 1."), "\(words)")
+    }
+
+    // MARK: the list
+
+    private static let isOfObjectList = "substr(row_key, 1, 1) = x'07'"
+
+    /// What makes the list of objects unreadable: zeros in the place of its digest, which can be taken back.
+    private static func zeroList(of store: StoppedStore) throws {
+        #expect(try store.write("UPDATE lists SET mac = zeroblob(length(mac)) WHERE \(isOfObjectList)") > 0)
+    }
+
+    /// What needs a program's name, and is refused as long as nobody can tell it.
+    private static let named: [WireRequest.OneOf_Body] = [
+        .listRights(.init()), .findRight(.with { $0.identifier = "kept" }), .removeAllRights(.init()),
+        .createKey(.init()), .findItems(.with { $0.query = TestClient.query() }),
+        .addItem(.with { ($0.itemClass, $0.use) = ("genp", TestClient.use()) }),
+        .deleteItems(.with { $0.query = TestClient.query() }),
+    ]
+
+    private func expectRefused(_ client: TestClient) throws {
+        for body in Self.named {
+            let refused = #expect(throws: Refused.self) { try client.call(body) }
+            #expect(
+                refused?.code == .storeUnreadable && refused?.cause == "application.list-unreadable",
+                "\(String(describing: refused)), \(body)")
+        }
+    }
+
+    @Test(arguments: [nil] + Fault.allCases.map { Optional($0) })
+    func `is none because the list was unreadable at the start`(_ fault: Fault?) throws {
+        let store = try Self.makeStore(registering: Self.own)
+        let lists = try store.rows("SELECT * FROM lists")
+        try Self.zeroList(of: store)
+        try fault?.happen(to: store)
+        let fixture = try BrokerFixture(in: store.folder)
+        let client = try fixture.client()
+        try expectRefused(client)
+        #expect(throws: Refusal.registrationsUnreadable) { try fixture.account.applications.requireRead() }
+        // The owner sees why, and what to do.
+        #expect(try client.status().caller.applicationID.isEmpty)
+        #expect(try client.diagnosis().findings.contains { $0.verdict == .problem && $0.check == "store" })
+        let refused = #expect(throws: Refused.self) { try client.call(.listApplications(.init())) }
+        #expect(refused?.cause == "application.list-unreadable")
+        // With its old bytes the list counts again, and so do the registrations.
+        try store.restore(lists, into: "lists")
+        if fault == nil {
+            #expect(try client.find("kept").application == "com.example.tests")
+            #expect(try client.status().caller.applicationID == "com.example.tests")
+        } else {
+            let refused = #expect(throws: Refused.self) { try client.find("kept") }
+            #expect(refused?.cause == "application.lost")
+        }
+    }
+
+    @Test func `is none of a program that the list does not name, which is refused until it can be read`() throws {
+        let store = try Self.makeStore(registering: "/usr/bin/true")
+        let lists = try store.rows("SELECT * FROM lists")
+        try Self.zeroList(of: store)
+        let fixture = try BrokerFixture(in: store.folder)
+        let client = try fixture.client()
+        try expectRefused(client)
+        fixture.prompter.prepare([.confirm])
+        let refused = #expect(throws: Refused.self) {
+            try client.call(
+                .registerApplication(
+                    .with {
+                        ($0.path, $0.applicationID, $0.question) = (
+                            "/usr/bin/false", "com.example.false", TestClient.question
+                        )
+                    }))
+        }
+        #expect(refused?.cause == "application.list-unreadable" && fixture.prompter.asked.isEmpty)
+        try store.restore(lists, into: "lists")
+        #expect(try client.find("kept").application == Self.own)
+    }
+
+    @Test func `comes back when the owner has the list rebuilt`() throws {
+        let store = try Self.makeStore(registering: Self.own)
+        try Self.zeroList(of: store)
+        let fixture = try BrokerFixture(in: store.folder)
+        let client = try fixture.client()
+        try expectRefused(client)
+        fixture.prompter.prepare([.confirm])
+        #expect(try client.repair().count == 1)
+        #expect(try client.find("kept").application == "com.example.tests")
+    }
+
+    @Test func `a program whose registration is lost while it is asked gets nothing in another name`() throws {
+        let fixture = try BrokerFixture()
+        let client = try fixture.client()
+        #expect(try client.status().caller.applicationID.isEmpty)
+        nonisolated(unsafe) let shared = fixture
+        fixture.prompter.duringNextQuestion {
+            do {
+                // The owner registers another file at the program's path.
+                try shared.account.applications.store(
+                    Registration(
+                        applicationID: "com.example.tests", groups: [], webCredentials: [], isBrowser: false,
+                        path: ExactName(Self.own), identity: .content(Data(count: 32))))
+            } catch { Issue.record("\(error)") }
+        }
+        fixture.prompter.prepare([.text("a password 12"), .text("a password 12")])
+        let rule = try AccessControl(availability: .always, using: Requirement(anyOf: [.applicationPassword]))
+        // The connection ends, as that of any caller who is another one by now.
+        #expect(throws: (any Error).self) { try client.create("new", rule) }
+        let last = try fixture.client().log().last { $0.event == "connect" }
+        #expect(last?.result == "refused" && last?.reason == "caller-changed")
+        #expect(try fixture.account.rights.list(application: ExactName(Self.own)).isEmpty)
     }
 
     @Test func `a row of a former version, which names no path, is adopted and removed`() throws {

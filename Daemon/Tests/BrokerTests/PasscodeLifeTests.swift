@@ -8,6 +8,8 @@ import Prompting
 import ProtectedObjects
 import SecretMemory
 import StoreTestSupport
+import Synchronization
+import TerminalTestSupport
 import Testing
 import Vault
 
@@ -110,6 +112,15 @@ struct PasscodeLifeTests {
         #expect(try !fixture.client().status().passcode.isSet)
     }
 
+    @Test func `the first question tells the rule, and no mistake`() throws {
+        fixture.prompter.prepare([.text("short 1"), .text(Self.new), .text(Self.new)])
+        try fixture.client().passcode(.set)
+        let asked = fixture.prompter.asked
+        let rule = "At least 8 characters, not digits alone."
+        #expect(asked.map { $0.hint?.string } == [rule, rule, nil])
+        #expect(asked.map { $0.notice?.string } == [nil, "A passcode needs at least 8 characters.", nil])
+    }
+
     @Test(arguments: 0...1) func `cancelling leaves no passcode`(answered: Int) throws {
         fixture.prompter.prepare(Array(repeating: .text(Self.new), count: answered) + [.cancel])
         #expect(try refusal { try fixture.client().passcode(.set) } == .userCancel)
@@ -204,33 +215,216 @@ struct PasscodeLifeTests {
 
     @Test func `a passcode that was proved before another change does not change it again`() throws {
         try fixture.setPasscode()
+        let (life, ring) = (fixture.account.life, fixture.account.ring)
         let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let (change, removal) = (try life.prepareChange(of: proved), try life.prepareRemoval(of: proved))
         try fixture.changePasscode(to: Self.new)
+        #expect(throws: Refusal.keysChanged) { try life.prepareChange(of: proved) }
+        #expect(throws: Refusal.keysChanged) { try life.prepareRemoval(of: proved) }
         #expect(throws: Refusal.keysChanged) {
-            try fixture.account.life.change(
-                proved, to: SecretBytes(text: "a third passcode"), since: fixture.account.ring.era)
+            try life.change(proved, to: SecretBytes(text: "a third passcode"), change, since: ring.era)
         }
         #expect(throws: Refusal.keysChanged) {
-            try fixture.account.life.remove(proved, destroying: [], since: fixture.account.ring.era)
+            try life.remove(proved, destroying: [], removal, since: ring.era)
         }
+        try fixture.unlock(Self.new)
+    }
+
+    @Test func `what was prepared for former keys is not taken for the present ones`() throws {
+        let (life, ring) = (fixture.account.life, fixture.account.ring)
+        let prepared = try life.prepareSetting()
+        try fixture.setPasscode()
+        try fixture.removePasscode()
+        #expect(throws: Refusal.keysChanged) {
+            try life.set(SecretBytes(text: Self.new), prepared, since: ring.era)
+        }
+        #expect(!ring.isPasscodeSet)
+    }
+
+    // MARK: what changes while a change is prepared
+
+    /// Updates the rows of a passkey and of an item, as their use and an update do.
+    private func updateRows() throws {
+        let (vault, owner) = (fixture.account.rights.vault, fixture.account.id)
+        try vault.write("update") { writer in
+            let id = try #require(try writer.objectIDs(owner: owner, kind: .passkey).first)
+            let row = try #require(try writer.object(id, owner: owner))
+            try writer.updateObject(
+                ObjectRecord(
+                    id: row.id, owner: owner, kind: row.kind, suite: row.suite, generation: row.generation + 1,
+                    attributes: ObjectAttributes(
+                        group: row.attributes.group, identifier: row.attributes.identifier,
+                        applicationLabel: Data("updated".utf8), created: row.attributes.created,
+                        flags: row.attributes.flags),
+                    accessControl: row.accessControl, enclaveKind: row.enclaveKind, publicKey: row.publicKey,
+                    keyBlob: row.keyBlob, payload: row.payload, slots: row.slots))
+        }
+        try fixture.client().updateItems(TestClient.query("genp", ["acct": .text("kept")]), data: Data("later".utf8))
+    }
+
+    /// A passkey, an item and a right, all free of the passcode, and a right that is bound to it.
+    private func makeRows() throws {
+        try fixture.setPasscode()
+        let rights = fixture.account.rights
+        let passkey = try rights.prepare(
+            .passkey(
+                of: "example.com", Data(), using: .unrestricted, .whenUnlocked, secret: SecretBytes(text: "secret")))
+        _ = try rights.store(passkey, replacing: false)
+        try fixture.client().addItem(["acct": .text("kept")])
+        try fixture.create("free", .unrestricted, .whenUnlocked)
+        try fixture.create("bound", .passcode, .whenUnlocked)
+    }
+
+    /// All rows are under the present keys, and hold what was updated.
+    private func expectUpdated(objects: Int) throws {
+        let (ring, vault, owner) = (fixture.account.ring, fixture.account.rights.vault, fixture.account.id)
+        let records = try vault.read { reader in
+            try [ObjectKind.right, .passkey].flatMap { try reader.objects(owner: owner, kind: $0) }
+        }.compactMap(\.record)
+        #expect(records.count == objects)
+        for record in records {
+            for slot in try KeySlot.decode(record.slots) {
+                for layer in slot.layers { #expect(ring.publicHalf(layer.role)?.epoch == layer.epoch) }
+            }
+            if record.kind == .passkey { #expect(record.attributes.applicationLabel == Data("updated".utf8)) }
+        }
+        let client = try fixture.client()
+        #expect(try client.itemData(TestClient.query("genp", ["acct": .text("kept")])) == "later")
+        #expect(try client.itemData(TestClient.query("genp", ["acct": .text("made meanwhile")])) == "data")
+    }
+
+    @Test func `a row that is updated after a change was prepared is wrapped again`() throws {
+        try makeRows()
+        let (life, ring) = (fixture.account.life, fixture.account.ring)
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let change = try life.prepareChange(of: proved)
+        try updateRows()
+        try fixture.client().addItem(["acct": .text("made meanwhile")])
+        try fixture.client().remove("free")
+        _ = try life.change(proved, to: SecretBytes(text: Self.new), change, since: ring.era)
+        try expectUpdated(objects: 2)
+    }
+
+    @Test func `a row that is updated after a removal was prepared is wrapped again`() throws {
+        try makeRows()
+        let (life, ring) = (fixture.account.life, fixture.account.ring)
+        let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let bound = try life.boundToPasscode().map(\.id)
+        #expect(bound.count == 1)
+        let removal = try life.prepareRemoval(of: proved)
+        try updateRows()
+        try fixture.client().addItem(["acct": .text("made meanwhile")])
+        #expect(throws: Refusal.objectsChanged) {
+            try life.remove(proved, destroying: [], removal, since: ring.era)
+        }
+        let destroyed = try life.remove(proved, destroying: Set(bound), removal, since: ring.era)
+        #expect(destroyed.objects.map(\.id) == bound && destroyed.items.isEmpty)
+        try expectUpdated(objects: 2)
+    }
+
+    @Test func `an item goes with the key that a removal destroys, however it was prepared`() throws {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let key = try client.createKey(.p256, AccessControl(availability: .whenUnlocked, using: .passcode))
+        try client.addItem(
+            "keys", ["atag": .text("tag"), "tkid": .text("com.apple.setoken"), "pdmn": .text("dk")], data: nil,
+            keyID: key.keyID)
+        try fixture.removePasscode()
+        #expect(try refusal { _ = try client.findItems(TestClient.query("keys"), data: false) } == .notFound)
+    }
+
+    @Test func `a change keeps nobody waiting while it is prepared`() throws {
+        try makeRows()
+        let begun = DispatchSemaphore(value: 0)
+        let gate = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            do {
+                try StretchTurns.ofReading.withTurn {
+                    begun.signal()
+                    gate.wait()
+                }
+            } catch { Issue.record("\(error)") }
+        }
+        begun.wait()
+        fixture.prompter.always { $0.kind == .enterPasscode ? .text(BrokerFixture.passcode) : .text(Self.new) }
+        let (path, changed) = (fixture.socketPath, DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            do { try TestClient(socketPath: path).passcode(.change) } catch { Issue.record("\(error)") }
+            changed.signal()
+        }
+        try eventually("the new passcode was asked for") { fixture.prompter.asked.last?.kind == .repeatPasscode }
+        // All of these take what a change holds while it is stored.
+        #expect(try fixture.client().authorize("bound") > 0)
+        try fixture.client().create("made meanwhile", AccessControl(availability: .always, using: .unrestricted))
+        try fixture.client().remove("made meanwhile")
+        #expect(changed.wait(timeout: .now()) == .timedOut)
+        gate.signal()
+        changed.wait()
+        fixture.prompter.always(nil)
         try fixture.unlock(Self.new)
     }
 
     @Test func `a change whose request was ended changes nothing, however far it was computed`() throws {
         try fixture.setPasscode()
         try createAll()
+        try addRights(1280)
         let proved = try fixture.account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
-        let generation = fixture.account.rights.vault.storeGeneration
+        let (life, vault) = (fixture.account.life, fixture.account.rights.vault)
+        let generation = vault.storeGeneration
         let cancellation = RequestCancellation()
-        cancellation.cancel(.connectionEnded)
-        #expect(throws: RequestCancellation.refusal(.connectionEnded)) {
-            try StretchRequester.$current.withValue(StretchRequester(program: "gone", cancellation: cancellation)) {
-                try fixture.account.life.change(
-                    proved, to: SecretBytes(text: Self.new), since: fixture.account.ring.era)
+        // Another reader of much, beside whose turns the change cannot go on.
+        let progress = life.progress
+        Thread.detachNewThread {
+            while (try? cancellation.check()) != nil {
+                do {
+                    try StretchTurns.ofReading.withTurn {
+                        guard let count = progress.current, count.done > 0, count.done < count.total - 256 else {
+                            return
+                        }
+                        cancellation.cancel(.connectionEnded)
+                    }
+                } catch {
+                    Issue.record("\(error)")
+                    return
+                }
             }
         }
-        #expect(fixture.account.rights.vault.storeGeneration == generation)
+        defer { cancellation.cancel(.caller) }
+        #expect(throws: RequestCancellation.refusal(.connectionEnded)) {
+            try StretchRequester.$current.withValue(StretchRequester(program: "gone", cancellation: cancellation)) {
+                try life.prepareChange(of: proved)
+            }
+        }
+        #expect(vault.storeGeneration == generation && progress.current == nil)
         try expectAllOpen(passcode: BrokerFixture.passcode)
+    }
+
+    /// So many rights that preparing a change of all takes many pieces.
+    private func addRights(_ count: Int) throws {
+        let rights = fixture.account.rights
+        let accessControl = AccessControl(availability: .always, using: .unrestricted)
+        let records = try (0..<count).map { number in
+            try rights.prepare(
+                .right("copy \(number)", of: "copies", accessControl, secret: nil, applicationPassword: nil))
+        }
+        try rights.vault.write("copies") { writer in
+            for record in records { try writer.insertObject(record) }
+        }
+    }
+
+    @Test func `the status says how far a change is, until it is stored`() throws {
+        let observer = CountObserver()
+        let fixture = try BrokerFixture(observer: observer)
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let accessControl = AccessControl(availability: .always, using: .unrestricted)
+        for number in 0..<200 { try client.create("right \(number)", accessControl) }
+        let account = fixture.account
+        observer.atCommit("passcode.change") { account.life.progress.current }
+        #expect(try client.status().passcode.changing == nil)
+        try fixture.changePasscode(to: Self.new)
+        #expect(observer.seen?.done == 200 && observer.seen?.total == 200)
+        #expect(try client.status().passcode.changing == nil)
     }
 
     @Test func `entering the old passcode while it is being changed does not undo the change`() throws {
@@ -368,4 +562,29 @@ struct PasscodeLifeTests {
         try fixture.removePasscode(Self.new)
         #expect(try fixture.client().list().isEmpty)
     }
+}
+
+/// Remembers how far a change is when its transaction is about to be flushed.
+private final class CountObserver: WriteObserver {
+    private struct State {
+        var label = ""
+        var read: @Sendable () -> RewrappingProgress.Count? = { nil }
+        var seen: RewrappingProgress.Count?
+    }
+
+    private let state = Mutex(State())
+
+    var seen: RewrappingProgress.Count? { state.withLock { $0.seen } }
+
+    func atCommit(_ label: String, _ read: @escaping @Sendable () -> RewrappingProgress.Count?) {
+        state.withLock { ($0.label, $0.read) = (label, read) }
+    }
+
+    func willCommit(_ label: String) {
+        state.withLock { state in
+            if label == state.label { state.seen = state.read() }
+        }
+    }
+
+    func didCommit(_ label: String) {}
 }

@@ -42,7 +42,16 @@ struct PasscodeMemoryTests {
     @Test(arguments: Place.allCases)
     func `a request leaves neither the passcode nor what it opens in memory`(_ place: Place) throws {
         let stage = try MemoryStage(place)
-        for work in stage.works {
+        try expectNothing(after: stage.works, on: stage)
+    }
+
+    @Test func `an app's passkeys leave neither the passcode nor what it opens in memory`() throws {
+        let stage = try MemoryStage(.store, asApp: true)
+        try expectNothing(after: stage.appWorks, on: stage)
+    }
+
+    private func expectNothing(after works: [Work], on stage: MemoryStage) throws {
+        for work in works {
             let before = stage.prompter.asked.count
             do { try work.play() } catch { Issue.record("\(work.name): \(error)") }
             #expect(stage.prompter.asked.count > before, "\(work.name) asked nobody")
@@ -94,7 +103,8 @@ private final class MemoryStage {
         return secret
     }
 
-    init(_ place: PasscodeMemoryTests.Place) throws {
+    /// - Parameter isApp: whether the test's program is an app with a domain, in place of a browser.
+    init(_ place: PasscodeMemoryTests.Place, asApp isApp: Bool = false) throws {
         // As the daemon does at its start: libraries leave copies of keys in memory that they free.
         ostiary_overwrite_freed_memory()
         tpm = place == .chip ? try SoftwareTPM() : nil
@@ -103,7 +113,11 @@ private final class MemoryStage {
         fixture.prompter.prepare([.inverted(inverted), .inverted(inverted)])
         client = try fixture.client()
         try client.passcode(.set)
-        try BrowserClient.register(in: fixture, answering: .inverted(inverted))
+        if isApp {
+            try Self.registerApp(in: fixture, answering: .inverted(inverted))
+        } else {
+            try BrowserClient.register(in: fixture, answering: .inverted(inverted))
+        }
         browser = BrowserClient(client)
         own = try UnixSocket.connect(to: fixture.socketPath)
         confirming = try client.create(
@@ -119,6 +133,23 @@ private final class MemoryStage {
         }
         fixture.prompter.prepare([])
         answer(with: inverted)
+    }
+
+    private static func registerApp(in fixture: BrokerFixture, answering answer: ScriptedPrompter.Answer) throws {
+        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        // A file in place of the domain's server.
+        try FileManager.default.createDirectory(
+            atPath: fixture.associationsDirectory, withIntermediateDirectories: true)
+        let association = try JSONSerialization.data(withJSONObject: ["webcredentials": ["apps": ["com.example.app"]]])
+        let domain = site.identifier.text
+        try association.write(to: URL(fileURLWithPath: "\(fixture.associationsDirectory)/\(domain).json"))
+        fixture.prompter.prepare([answer])
+        try fixture.client().call(
+            .registerApplication(
+                .with {
+                    ($0.path, $0.applicationID, $0.webCredentials) = (own, "com.example.app", [domain])
+                    $0.question = TestClient.question
+                }))
     }
 
     func holdingProof<Result>(_ body: (ProvedPasscode) throws -> Result) throws -> Result {
@@ -210,6 +241,45 @@ private final class MemoryStage {
                 let control = AccessControl(availability: .always, using: .unrestricted)
                 let key = try self.client.createKey(.p256, control)
                 try self.client.removeKeyOfAnyGroup(key.keyID)
+            },
+            Work("the removal of unused keys") {
+                let control = AccessControl(availability: .always, using: .unrestricted)
+                _ = try self.client.createKey(.p256, control)
+                let group = try #require(self.client.unusedKeys().first).accessGroup
+                let count = try self.client.removeUnusedKeys(group: group)
+                #expect(count > 0)
+            },
+        ] + (tpm == nil ? [] : [attestation])
+    }
+
+    private var attestation: Work {
+        Work("an enrolment for attestation") {
+            // A chip in software has no certificate of its maker, which is noticed after the question.
+            let refused = try refusal {
+                try self.client.call(.enrollAttestation(.with { $0.question = TestClient.question }))
+            }
+            #expect(refused == .notFound)
+        }
+    }
+
+    // MARK: passkeys of an app
+
+    var appWorks: [Work] {
+        let challenge = Data(1...32)
+        return [
+            Work("an app's passkey") {
+                let creation = WireCredentialCreation.with {
+                    ($0.attachment, $0.relyingPartyID) = (.platform, Self.site.identifier.text)
+                    ($0.challenge, $0.userID, $0.userName) = (challenge, Data("ada".utf8), "ada")
+                }
+                try self.client.call(.registerCredential(.with { $0.creations = [creation] }))
+            },
+            Work("an app's sign-in") {
+                let assertion = WireCredentialAssertion.with {
+                    ($0.attachment, $0.relyingPartyID) = (.platform, Self.site.identifier.text)
+                    $0.challenge = challenge
+                }
+                try self.client.call(.assertCredential(.with { $0.assertions = [assertion] }))
             },
         ]
     }

@@ -154,7 +154,8 @@ struct ReleaseTests {
         try client.addItem(["acct": .text("alice")])
         let openers = try fixture.account.items.all(
             VisibleItems(
-                Self.query, groups: [CallerProgram.unknown, Self.ownPath], digests: fixture.account.items.digests))
+                Self.query, groups: [CallerProgram.unknown, Self.ownPath], digests: fixture.account.items.digests),
+            asPartOfLong: false)
         let opener = try #require(openers.first)
         try opener.requireOpen()
         try fixture.client().lock()

@@ -149,7 +149,7 @@ struct RepairTests {
         try #require(changed > 0)
         let fixture = try fixture()
         let client = try fixture.client()
-        #expect(try refusal { _ = try client.find("free") } == .itemUnreadable)
+        #expect(try refusal { _ = try client.find("free") } == .storeUnreadable)
         #expect(try !isSound(fixture))
         #expect(try client.repair() == [Self.relisting(Self.objects, kept: 4)])
         #expect(try isSound(fixture))

@@ -96,7 +96,7 @@ struct RequestTableTests {
         #expect(
             Set(open) == [
                 "hello", "status", "cancel", "close_context", "deauthorize", "lock", "read_log", "verify_log",
-                "diagnose", "list_grants", "revoke_grants",
+                "diagnose", "repair", "list_grants", "revoke_grants",
                 "passcode", "register_application", "list_applications", "remove_application",
             ])
     }
@@ -109,6 +109,7 @@ struct RequestTableTests {
         let names: [(WireRequest.OneOf_Body, String)] = [
             (.authorize(.with { $0.subject = .rightID(Data(count: 16)) }), "authorize"),
             (.authorize(.with { $0.subject = .requirement(Data([1])) }), "authorize-requirement"),
+            (.authorize(.with { $0.subject = .store(.init()) }), "unlock"),
             (.passcode(.with { $0.action = .set }), "passcode-set"),
             (.passcode(.with { $0.action = .change }), "passcode-change"),
             (.passcode(.with { $0.action = .remove }), "passcode-remove"), (.passcode(.init()), "passcode"),

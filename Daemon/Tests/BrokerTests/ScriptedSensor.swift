@@ -99,7 +99,7 @@ final class ScriptedSensor: Authenticator {
     /// Recognises the person when the gate is opened, and does not look whether it is to stop.
     static func proves(when gate: DispatchSemaphore) -> Script {
         { _, _ in
-            _ = gate.wait(timeout: .now() + 20)
+            _ = gate.wait(timeout: .now() + 120)
             return Proof(factor: .biometry, strength: .brokerBound)
         }
     }

@@ -214,7 +214,7 @@ struct SensorTests {
         case .cancelledByPerson: expected = .userCancel
         case .timedOut: expected = .timedOut
         }
-        #expect(didStop.wait(timeout: .now() + 30) == .success)
+        #expect(didStop.wait(timeout: .now() + 120) == .success)
         while let connected = client {
             let answer = try connected.answer()
             guard answer.id == id else { continue }
@@ -338,7 +338,7 @@ struct SensorTests {
         let client = try fixture.client()
         let begin = ContinuousClock.now
         #expect(try client.authorize(client.find("either"), in: client.openContext()) == ["passcode"])
-        #expect(ContinuousClock.now - begin < .seconds(10))
+        #expect(ContinuousClock.now - begin < .seconds(60))
         #expect(sensor.isArmed)
         // It hangs: rules that can do without it do, the others say that there is no sensor.
         fixture.prompter.prepare([Self.passcode])

@@ -85,7 +85,7 @@ struct SessionLimitTests {
 
         #expect(try refusal { try client.call(question) } == .tooMany)
         #expect(try refusal { _ = try client.list() } == .tooMany)
-        #expect(try client.status().mode == .user)
+        #expect(try client.openContext() > 0)
         #expect(try fixture.client().list().isEmpty)
 
         fixture.prompter.always(nil)
@@ -121,7 +121,7 @@ struct SessionLimitTests {
             #expect(refused.code == .tooMany && refused.cause == "request.too-many-of-program")
         }
         #expect(try refusal { _ = try late.list() } == .tooMany)
-        #expect(try late.status().mode == .user)
+        #expect(try late.openContext() > 0)
 
         // Half of the callers go away, the others get their answers.
         clients.removeFirst(clients.count / 2)

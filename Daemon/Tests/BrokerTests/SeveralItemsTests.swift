@@ -114,7 +114,8 @@ struct SeveralItemsTests {
         let items = fixture.account.items
         let selection = try VisibleItems(
             TestClient.query(), groups: [ExactName(client.status().caller.program)], digests: items.digests)
-        nonisolated(unsafe) let target = ItemStore.Target(opener: try #require(items.all(selection).first), proof: nil)
+        nonisolated(unsafe) let target = ItemStore.Target(
+            opener: try #require(items.all(selection, asPartOfLong: false).first), proof: nil)
         let path = fixture.socketPath
         fixture.prompter.prepare([Self.passcode, .cancel])
         fixture.prompter.duringNextQuestion {

@@ -67,10 +67,10 @@ struct SlowEnclaveTests {
         let (isUsed, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         interlude.next {
             isUsed.signal()
-            _ = isDone.wait(timeout: .now() + 20)
+            _ = isDone.wait(timeout: .now() + 120)
         }
         let id = try client.send(request.body, tail: SecretBytes(bytes: request.tail))
-        #expect(isUsed.wait(timeout: .now() + 20) == .success)
+        #expect(isUsed.wait(timeout: .now() + 120) == .success)
         // This reads the next answer, and throws if it is another request's.
         #expect(try client.status().rights.count >= 0)
         isDone.signal()

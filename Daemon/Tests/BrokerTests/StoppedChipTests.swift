@@ -59,7 +59,7 @@ import UnixSocket
             do { try TestClient(socketPath: path).lock() } catch { Issue.record(error) }
             isLocked.signal()
         }
-        #expect(isLocked.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        #expect(isLocked.wait(timeout: .now() + 120) == .success, "the chip still answers nobody")
         for number in 1...2 {
             let id = try sign(number)
             let answer = try clients[number].client.answer()
@@ -89,10 +89,10 @@ import UnixSocket
             } catch { Issue.record(error) }
             isDone.signal()
         }
-        #expect(isDone.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        #expect(isDone.wait(timeout: .now() + 120) == .success, "the chip still answers nobody")
         #expect(isMade.wait(timeout: .now()) == .timedOut)
         tpm.resume()
-        #expect(isMade.wait(timeout: .now() + 20) == .success)
+        #expect(isMade.wait(timeout: .now() + 120) == .success)
     }
 
     @Test func `while a passkey is made, a new item waits for no chip`() throws {
@@ -121,10 +121,10 @@ import UnixSocket
             }
             isDone.signal()
         }
-        #expect(isDone.wait(timeout: .now() + 20) == .success, "the chip still answers nobody")
+        #expect(isDone.wait(timeout: .now() + 120) == .success, "the chip still answers nobody")
         #expect(isMade.wait(timeout: .now()) == .timedOut)
         tpm.resume()
-        #expect(isMade.wait(timeout: .now() + 20) == .success)
+        #expect(isMade.wait(timeout: .now() + 120) == .success)
         #expect(try fixture.account.passkeys.all().count == 1)
     }
 }

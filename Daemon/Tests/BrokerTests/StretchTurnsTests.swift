@@ -31,7 +31,7 @@ import Testing
         }
 
         func wait() throws {
-            try #require(end.wait(timeout: .now() + 10) == .success, "it ends")
+            try #require(end.wait(timeout: .now() + 120) == .success, "it ends")
             try outcome.withLock { $0 }?.get()
         }
     }

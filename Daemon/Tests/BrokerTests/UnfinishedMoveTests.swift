@@ -12,7 +12,7 @@ import Vault
 @testable import Broker
 
 /// A store in software whose copy into a TPM fails in the middle.
-@Suite(.timeLimit(.minutes(5))) struct UnfinishedMoveTests {
+@Suite(.timeLimit(.minutes(10))) struct UnfinishedMoveTests {
     @Test func `a move that fails leaves nothing in the chip and no folder`() throws {
         let tpm = try SoftwareTPM()
         defer { withExtendedLifetime(tpm) {} }

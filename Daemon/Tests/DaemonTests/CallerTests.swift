@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// Who is asking: the daemon goes by what the kernel says, at the connection and again at each release.
-@Suite(.timeLimit(.minutes(5))) struct CallerTests {
+@Suite(.timeLimit(.minutes(10))) struct CallerTests {
     // MARK: users
 
     @Test(.enabled(if: Account.isRoot, Account.needsRoot))

@@ -7,7 +7,7 @@ import Testing
 
 /// What only the current set of fingers opens, through Apple's calls: a right whose key signs, and an item of the keychain. The
 /// program, the daemon, fprintd, `ostiary-templates` and the sheet are real ones.
-@Suite(.timeLimit(.minutes(5))) struct CurrentSetTests {
+@Suite(.timeLimit(.minutes(10))) struct CurrentSetTests {
     private let desk: FingerDesk
     private let copy: TestFolder
 

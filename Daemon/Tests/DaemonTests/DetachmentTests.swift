@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// `ostiaryd --detach`: what a client starts when no daemon runs.
-@Suite(.timeLimit(.minutes(5))) struct DetachmentTests {
+@Suite(.timeLimit(.minutes(10))) struct DetachmentTests {
     private func detach(_ folders: DaemonFolders, _ options: [String] = []) throws -> SpawnedProcess {
         let errors = try Descriptor(
             open(folders.errorFile, O_WRONLY | O_APPEND | O_CLOEXEC), from: "open", subject: folders.errorFile)

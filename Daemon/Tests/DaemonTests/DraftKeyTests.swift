@@ -7,7 +7,7 @@ import TerminalTestSupport
 import Testing
 
 /// A program that ends between making an enclave key and adding its item: real processes, killed.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct DraftKeyTests {
     private let daemon: DaemonProcess
 

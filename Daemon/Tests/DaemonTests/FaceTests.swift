@@ -14,7 +14,7 @@ import UnixSocket
 /// A PAM module's word from the request on the socket to the answer: real daemon, real terminal, real `ostiary-pam`, real libpam.
 /// A camera cannot be played, so pam_fprintd stands for the module, with the real fprintd; the daemon itself does not use this
 /// reader. logind is played.
-@Suite(.timeLimit(.minutes(5))) struct FaceTests {
+@Suite(.timeLimit(.minutes(10))) struct FaceTests {
     private let stack: FingerprintStack
     private let logind: StandInLogind
     private let services: PAMServices

@@ -5,7 +5,7 @@ import TerminalTestSupport
 import Testing
 
 /// A finger while the real sheet asks for it: real daemon, real fprintd, real X server, and a program with Apple's calls.
-@Suite(.timeLimit(.minutes(5))) struct FingerSheetTests {
+@Suite(.timeLimit(.minutes(10))) struct FingerSheetTests {
     private let desk: FingerDesk
 
     init() throws {

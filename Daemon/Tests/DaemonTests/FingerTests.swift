@@ -11,7 +11,7 @@ import Testing
 import UnixSocket
 
 /// Fingers from the request on the socket to the answer: real daemon, real terminal, real fprintd. logind is played.
-@Suite(.timeLimit(.minutes(5))) struct FingerTests {
+@Suite(.timeLimit(.minutes(10))) struct FingerTests {
     private let stack: FingerprintStack
     private let logind: StandInLogind
     private let folders: DaemonFolders

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// The doctor says how people are asked, and why not.
-@Suite(.timeLimit(.minutes(5))) struct FrontEndDiagnosisTests {
+@Suite(.timeLimit(.minutes(10))) struct FrontEndDiagnosisTests {
     private func findings(
         _ configurationText: String, systemBus: String? = nil
     ) throws -> (display: WireFinding, asking: WireFinding) {

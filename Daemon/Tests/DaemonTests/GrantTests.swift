@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// How long a grant lasts: until the lock, the removal, the context's or the connection's end, whichever is first.
-@Suite(.timeLimit(.minutes(5))) struct GrantTests {
+@Suite(.timeLimit(.minutes(10))) struct GrantTests {
     @Test func `a lock ends the grants of every connection`() throws {
         let stage = try Stage()
         let contexts = [try stage.authorizedContext(), try stage.authorizedContext()]

@@ -8,7 +8,7 @@ import Testing
 
 /// Kernels before 6.5 do not have the peer's pidfd (SO_PEERPIDFD): there it is ENOPROTOOPT, which strace answers here.
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: Account.isRoot, "only root can trace a daemon that is not dumpable"),
+    .timeLimit(.minutes(10)), .enabled(if: Account.isRoot, "only root can trace a daemon that is not dumpable"),
     .enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
 struct OldKernelTests {
     let daemon: DaemonProcess

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// What a client gets that does not keep to the protocol, and what everybody else notices of it: nothing.
-@Suite(.timeLimit(.minutes(5))) struct ProtocolAbuseTests {
+@Suite(.timeLimit(.minutes(10))) struct ProtocolAbuseTests {
     let daemon: DaemonProcess
     /// Behaves well all the while.
     let witness: RawClient

@@ -8,7 +8,7 @@ import TerminalTestSupport
 import Testing
 
 /// Programs that watch the environment are told of a reader that is plugged in or out: real daemon, real fprintd. udev is played.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: PlayedUdev.isPossible, "only root can play udev in a namespace"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: PlayedUdev.isPossible, "only root can play udev in a namespace"))
 struct ReaderPlugTests {
     private let stack: FingerprintStack
     private let daemon: DaemonProcess

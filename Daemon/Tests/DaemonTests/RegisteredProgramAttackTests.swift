@@ -9,7 +9,7 @@ import UnixSocket
 
 /// Programs that want what a registered program keeps: by executing it, by its connection, or by taking its file's
 /// place.
-@Suite(.timeLimit(.minutes(5))) struct RegisteredProgramAttackTests {
+@Suite(.timeLimit(.minutes(10))) struct RegisteredProgramAttackTests {
     private let stage: RegistrationStage
     private var daemon: DaemonProcess { stage.daemon }
     private var group: String { RegistrationStage.group }

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// A registered program is its file's content, not its path.
-@Suite(.timeLimit(.minutes(5))) struct RegisteredProgramTests {
+@Suite(.timeLimit(.minutes(10))) struct RegisteredProgramTests {
     private let stage: RegistrationStage
 
     init() throws { stage = try RegistrationStage() }

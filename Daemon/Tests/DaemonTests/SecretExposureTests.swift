@@ -10,7 +10,7 @@ import UnixSocket
 
 /// Secrets stay in the daemon: no environment names another prompt, no other process reads its memory, no crash prints
 /// it, and no file holds it.
-@Suite(.timeLimit(.minutes(5))) struct SecretExposureTests {
+@Suite(.timeLimit(.minutes(10))) struct SecretExposureTests {
     // MARK: environment
 
     @Test func `the environment chooses neither configuration nor prompt program`() throws {

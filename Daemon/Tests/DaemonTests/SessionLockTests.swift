@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// The daemon locks when systemd-logind says that the user's session is locked, and for nobody else.
-@Suite(.timeLimit(.minutes(5))) struct SessionLockTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionLockTests {
     private static let session = "c1"
     private static let foreignSession = "c2"
     private let bus: PrivateBus
@@ -187,7 +187,7 @@ import UnixSocket
 }
 
 /// A daemon where session locks cannot be followed.
-@Suite(.timeLimit(.minutes(2))) struct MissingBusTests {
+@Suite(.timeLimit(.minutes(10))) struct MissingBusTests {
     private static func start(
         _ systemBus: String, environment: [String] = DaemonStart.environment
     ) throws -> DaemonProcess {

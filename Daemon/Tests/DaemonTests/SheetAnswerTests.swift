@@ -5,7 +5,7 @@ import TerminalTestSupport
 import Testing
 
 /// Answers in the real sheet of the real daemon, for a program without a terminal.
-@Suite(.timeLimit(.minutes(5))) struct SheetAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct SheetAnswerTests {
     private let server: TestXServer
     private let stage: Stage
 

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// The simulator beside the programs that are shipped: its door is in no other program, and leads to no existing store.
-@Suite(.timeLimit(.minutes(5))) struct SimulatorTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatorTests {
     /// A simulator and the test's end of its channel.
     private final class RunningSimulator {
         let channel: SimulatorChannel

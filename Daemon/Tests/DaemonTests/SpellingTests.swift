@@ -9,7 +9,7 @@ import UnixSocket
 
 /// The same program at two paths that people cannot tell apart: `café` with one character for the é, and with two. For the kernel
 /// these are two files, so they are two programs for everything that the daemon decides by a program's name.
-@Suite(.timeLimit(.minutes(5))) struct SpellingTests {
+@Suite(.timeLimit(.minutes(10))) struct SpellingTests {
     private let stage: RegistrationStage
     /// The path in Unicode's form C, and in form D.
     private let (composed, decomposed): (String, String)

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// Starting, ending, and everything that can be in the way of either.
-@Suite(.timeLimit(.minutes(5))) struct StartTests {
+@Suite(.timeLimit(.minutes(10))) struct StartTests {
     // MARK: one daemon per user
 
     @Test func `a second daemon for the same folders says so and ends`() throws {

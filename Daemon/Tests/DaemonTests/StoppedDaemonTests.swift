@@ -7,7 +7,7 @@ import TerminalTestSupport
 import Testing
 
 /// A daemon that is stopped (SIGSTOP) in the middle of a release, and goes on.
-@Suite(.timeLimit(.minutes(5))) struct StoppedDaemonTests {
+@Suite(.timeLimit(.minutes(10))) struct StoppedDaemonTests {
     /// How often the log tells that something was done.
     private func grantCount(_ event: String, _ client: RawClient) throws -> Int {
         try client.log().count { $0.event == event && $0.result == "granted" }

@@ -9,7 +9,7 @@ import UnixSocket
 
 /// The locks of the store's files: a process loses its record locks on a file with any descriptor of it that it closes, and a
 /// store without locks loses its journal to the next program that looks into it.
-@Suite(.timeLimit(.minutes(5))) struct StoreLockTests {
+@Suite(.timeLimit(.minutes(10))) struct StoreLockTests {
     private let daemon: DaemonProcess
     private let client: RawClient
 

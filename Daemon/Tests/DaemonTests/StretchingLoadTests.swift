@@ -5,7 +5,7 @@ import TerminalTestSupport
 import Testing
 
 /// What many requests that stretch a password at once cost the daemon, and other programs.
-@Suite(.timeLimit(.minutes(5))) struct StretchingLoadTests {
+@Suite(.timeLimit(.minutes(10))) struct StretchingLoadTests {
     let daemon: DaemonProcess
 
     init() throws { daemon = try DaemonProcess(in: DaemonFolders()) }

@@ -7,7 +7,7 @@ import Testing
 import UnixSocket
 
 /// Programs that the administrator registered for all users, with the real daemon and real files of root.
-@Suite(.timeLimit(.minutes(5)), .enabled(if: Account.isRoot, "only root can register programs for all users"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: Account.isRoot, "only root can register programs for all users"))
 struct SystemRegistrationTests {
     private static let text =
         "application-id = com.example.system\npath = %\naccess-groups = com.example.b, com.example.a\n"

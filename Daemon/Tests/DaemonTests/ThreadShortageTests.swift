@@ -9,7 +9,7 @@ import UnixSocket
 /// A real daemon that the system gives no more threads. A plain user's daemon is refused them by its limit of processes; that does
 /// not bind root's, whose calls of clone3(2) strace makes fail instead.
 @Suite(
-    .timeLimit(.minutes(5)),
+    .timeLimit(.minutes(10)),
     .enabled(if: !Account.isRoot || TestProgram.isInstalled("strace"), "strace is not installed"))
 struct ThreadShortageTests {
     private let daemon: DaemonProcess
@@ -89,7 +89,7 @@ struct ThreadShortageTests {
 
 /// A real daemon whose kernel refuses getrandom(2), which strace answers here.
 @Suite(
-    .timeLimit(.minutes(5)), .enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
+    .timeLimit(.minutes(10)), .enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
 struct MissingRandomnessTests {
     @Test func `a daemon without randomness does not start, and says why`() throws {
         let folders = try DaemonFolders()

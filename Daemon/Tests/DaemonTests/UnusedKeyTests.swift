@@ -7,7 +7,7 @@ import Testing
 import UnixSocket
 
 /// Keys that no item refers to are destroyed by a real daemon, with its own prompt, and processes are killed meanwhile.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct UnusedKeyTests {
     private let stage: Stage
 

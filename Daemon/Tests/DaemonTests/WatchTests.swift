@@ -3,7 +3,7 @@ import OstiaryWire
 import Testing
 
 /// Programs that watch the environment of the real daemon in large numbers.
-@Suite("Many watches", .serialized, .timeLimit(.minutes(2)))
+@Suite("Many watches", .serialized, .timeLimit(.minutes(10)))
 struct WatchTests {
     private let daemon: DaemonProcess
 

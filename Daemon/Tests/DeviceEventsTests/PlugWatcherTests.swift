@@ -5,7 +5,7 @@ import TerminalTestSupport
 import Testing
 
 /// What is told of devices, with the real libsystemd and the real kernel. udev is played.
-@Suite(.timeLimit(.minutes(2)), .enabled(if: PlayedUdev.isPossible, "only root can play udev in a namespace"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: PlayedUdev.isPossible, "only root can play udev in a namespace"))
 struct PlugWatcherTests {
     private func listener(rest: Int = 300, longest: Int = 60_000) throws -> PlugListener {
         let listener = try PlugListener(rest: rest, longest: longest)
@@ -51,7 +51,7 @@ struct PlugWatcherTests {
 }
 
 /// A process that may not listen.
-@Suite(.timeLimit(.minutes(2))) struct ForbiddenListeningTests {
+@Suite(.timeLimit(.minutes(10))) struct ForbiddenListeningTests {
     @Test(.enabled(if: TestProgram.isInstalled("strace"), "strace is not installed"))
     func `a process without netlink is told so at the start`() throws {
         let forbidding = ["-f", "-o", "/dev/null", "-e", "trace=socket", "-e", "inject=socket:error=EAFNOSUPPORT"]

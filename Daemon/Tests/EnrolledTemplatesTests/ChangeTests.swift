@@ -8,7 +8,7 @@ import TerminalTestSupport
 import Testing
 
 /// Changes of the templates are told as they happen.
-@Suite(.timeLimit(.minutes(2))) struct ChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangeTests {
     /// What was told, in order.
     final class Told: Sendable {
         private let sets = Mutex<[EnrolledSet]>([])

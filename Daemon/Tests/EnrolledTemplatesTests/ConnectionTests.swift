@@ -10,7 +10,7 @@ import Testing
 import UnixSocket
 
 /// Callers that the helper does not trust, and servers that the caller does not.
-@Suite(.timeLimit(.minutes(2))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
     // MARK: callers
 
     let helper: TemplatesHelper

@@ -6,7 +6,7 @@ import StoreTestSupport
 import Testing
 
 /// The digest that the real `ostiary-templates` tells.
-@Suite(.timeLimit(.minutes(2))) struct DigestTests {
+@Suite(.timeLimit(.minutes(10))) struct DigestTests {
     let helper: TemplatesHelper
 
     init() throws { helper = try TemplatesHelper() }

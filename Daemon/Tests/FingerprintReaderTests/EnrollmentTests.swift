@@ -5,13 +5,13 @@ import Testing
 @testable import FingerprintReader
 
 /// Fingers are enrolled and deleted on the real fprintd.
-@Suite(.timeLimit(.minutes(2))) struct EnrollmentTests {
+@Suite(.timeLimit(.minutes(10))) struct EnrollmentTests {
     typealias Event = ClaimedReader.EnrollmentEvent
 
     /// One enrolment; `touch` is called with each event.
     func enroll(
         _ finger: Finger, on stack: FingerprintStack, _ stop: ReaderStop? = nil,
-        within duration: Duration = .seconds(20),
+        within duration: Duration = .seconds(120),
         _ touch: (Event) throws -> Void
     ) throws -> ClaimedReader.EnrollmentResult {
         try stack.fingerprintReader().withClaim(until: stop ?? ReaderStop()) { (claimed) throws(ReaderFailure) in

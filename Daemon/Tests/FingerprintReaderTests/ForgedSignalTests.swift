@@ -6,7 +6,7 @@ import Testing
 @testable import FingerprintReader
 
 /// A match that fprintd did not send, not for this reader, or not at this time, counts for nothing.
-@Suite(.timeLimit(.minutes(2))) struct ForgedSignalTests {
+@Suite(.timeLimit(.minutes(10))) struct ForgedSignalTests {
     static let path = "/net/reactivated/Fprint/Device/0"
     static let status = "net.reactivated.Fprint.Device.VerifyStatus"
     static let match = ["'verify-match'", "true"]
@@ -80,13 +80,13 @@ import Testing
         try stack.enroll(.leftIndex, skin: "other", at: .identifying, path: other)
         let result = try stack.fingerprintReader().withClaim(of: own, until: ReaderStop()) {
             (claimed) throws(ReaderFailure) in
-            try claimed.verify(within: .seconds(20)) { event in
+            try claimed.verify(within: .seconds(120)) { event in
                 guard event == .armed else { return }
                 do {
                     // The same fprintd sends it to everybody.
                     let matched = try stack.fingerprintReader().withClaim(of: other, until: ReaderStop()) {
                         (claimed) throws(ReaderFailure) in
-                        try claimed.verify(within: .seconds(20)) { event in
+                        try claimed.verify(within: .seconds(120)) { event in
                             if event == .armed { try? stack.play(.touch("other"), at: .identifying) }
                         }
                     }
@@ -147,7 +147,7 @@ import Testing
         let service = try MisbehavingFprint(matchingDuring: .stop, on: bus, sendsMissAfterStart: true)
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
         let results = try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
-            [try claimed.verify(within: .seconds(20)) { _ in }, try claimed.verify(within: .seconds(20)) { _ in }]
+            [try claimed.verify(within: .seconds(120)) { _ in }, try claimed.verify(within: .seconds(20)) { _ in }]
         }
         #expect(results == [.noMatch, .noMatch])
         withExtendedLifetime(service) {}

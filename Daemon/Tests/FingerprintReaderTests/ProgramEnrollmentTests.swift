@@ -6,7 +6,7 @@ import TerminalTestSupport
 import Testing
 
 /// `ostiary-fingerprint` enrols, lists and deletes on the real fprintd, as a process.
-@Suite(.timeLimit(.minutes(2))) struct ProgramEnrollmentTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramEnrollmentTests {
     let stack: FingerprintStack
 
     init() throws { stack = try FingerprintStack() }

@@ -8,7 +8,7 @@ import TerminalTestSupport
 import Testing
 
 /// `ostiary-fingerprint` verifies, and what it says when that or an enrolment fails. The reader is free afterwards.
-@Suite(.timeLimit(.minutes(2))) struct ProgramFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ProgramFaultTests {
     let stack: FingerprintStack
 
     init() throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import FingerprintReader
 
 /// What is said about readers when nobody verifies anything.
-@Suite(.timeLimit(.minutes(2))) struct ReaderStateTests {
+@Suite(.timeLimit(.minutes(10))) struct ReaderStateTests {
     static let virtual = ReaderDescription(
         path: "/net/reactivated/Fprint/Device/0", name: "Virtual device for debugging", scanType: .swipe)
 

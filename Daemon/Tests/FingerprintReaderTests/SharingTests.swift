@@ -5,7 +5,7 @@ import Testing
 @testable import FingerprintReader
 
 /// Several programs want the reader.
-@Suite(.timeLimit(.minutes(2))) struct SharingTests {
+@Suite(.timeLimit(.minutes(10))) struct SharingTests {
     let stack: FingerprintStack
     let reader: FingerprintReader
 

@@ -176,7 +176,7 @@ public final class FingerprintStack {
     ) throws {
         let result = try fingerprintReader().withClaim(for: user, of: path, until: ReaderStop()) {
             (claimed) throws(ReaderFailure) in
-            try claimed.enroll(finger, within: .seconds(20)) { event in
+            try claimed.enroll(finger, within: .seconds(120)) { event in
                 switch event {
                 case .armed, .stagePassed: try? play(.touch(skin), at: reader)
                 case .hint: break

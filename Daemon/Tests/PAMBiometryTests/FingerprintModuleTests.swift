@@ -13,7 +13,7 @@ import Testing
 
 /// A biometric module that is in use: pam_fprintd, with the real fprintd and a reader that libfprint plays. A camera cannot be
 /// played, so this stands for Howdy's module.
-@Suite(.timeLimit(.minutes(2))) struct FingerprintModuleTests {
+@Suite(.timeLimit(.minutes(10))) struct FingerprintModuleTests {
     let stack: FingerprintStack
     let services: PAMServices
 

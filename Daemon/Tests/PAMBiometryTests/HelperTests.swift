@@ -10,7 +10,7 @@ import Testing
 @testable import PAMBiometry
 
 /// `ostiary-pam` itself, with the real libpam.
-@Suite(.timeLimit(.minutes(2))) struct HelperTests {
+@Suite(.timeLimit(.minutes(10))) struct HelperTests {
     let services: PAMServices
 
     init() throws { services = try PAMServices() }

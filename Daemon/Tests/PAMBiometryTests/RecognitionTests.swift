@@ -11,7 +11,7 @@ import Testing
 @testable import PAMBiometry
 
 /// Attempts with the real libpam, its own modules, those of pam_wrapper, and a module of the test's own.
-@Suite(.timeLimit(.minutes(2))) struct RecognitionTests {
+@Suite(.timeLimit(.minutes(10))) struct RecognitionTests {
     let services: PAMServices
 
     init() throws { services = try PAMServices() }

@@ -99,6 +99,26 @@ private func text(
 
     private var plainText: PromptText { text() }
 
+    @Test func `a confirmation says only what confirms`() throws {
+        let layout = try #require(
+            TerminalLayout(text: text(.confirmation(warning: DisplayText("All is lost."))), width: 80))
+        #expect(layout.lines.last == "yes and Enter: go on. Ctrl-C: Cancel.")
+        #expect(layout.field == "Type yes to go on: ")
+        #expect(!layout.lines.contains { $0.contains("Enter: continue") })
+    }
+
+    @Test func `a rule for what is typed comes before the mistake`() throws {
+        let question = PromptQuestion(
+            .newPasscode, operation: DisplayText("x"), hint: DisplayText("At least 8 characters."),
+            notice: DisplayText("Too short."))
+        let request = PromptRequest(
+            question: question, program: DisplayText("p"), processID: 1, frontEnd: .terminal, timeLimitSeconds: 60)
+        let lines = try #require(TerminalLayout(text: PromptText(request: request), width: 80)).lines
+        #expect(lines.suffix(3).prefix(2) == ["At least 8 characters.", "Too short."])
+        let description = PinentryDescription(PromptText(request: request), showsAll: false)
+        #expect(description.text(within: 1000)?.contains("At least 8 characters.") == true)
+    }
+
     @Test func `a name that is read from right to left is isolated, on each of its lines`() throws {
         let word = "\u{5d0}\u{5d1}\u{5d2}"
         let layout = try #require(

@@ -43,7 +43,7 @@ private final class ScriptedPrompter: PlacingPrompter {
     var programs: [ExactName] { shown.withLock { $0 } }
 
     /// Waits until one more question is shown.
-    func waitForQuestion() { #expect(change.wait(timeout: .now() + 10) == .success) }
+    func waitForQuestion() { #expect(change.wait(timeout: .now() + 120) == .success) }
 
     /// Answers the question that is visible, or the next one.
     func answer(_ ending: Ending, terminal: Int32 = 0) { answers.withLock { $0[.of(terminal: terminal)] = ending } }
@@ -69,7 +69,7 @@ private final class TestClock: Sendable {
     func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct PromptQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct PromptQueueTests {
     private let prompter = ScriptedPrompter()
     private let clock = TestClock()
     private let queue: PromptQueue
@@ -88,7 +88,7 @@ private final class TestClock: Sendable {
     /// Asks behind a question that is up, and waits until it is in the queue.
     private func enqueue(_ program: ExactName, terminal: Int32 = 0, waiting count: Int) throws -> Asking {
         let asking = try ask(program, terminal: terminal)
-        let end = ContinuousClock.now.advanced(by: .seconds(10))
+        let end = ContinuousClock.now.advanced(by: .seconds(120))
         while queue.waitingCount < count, ContinuousClock.now < end { sched_yield() }
         #expect(queue.waitingCount == count)
         return asking

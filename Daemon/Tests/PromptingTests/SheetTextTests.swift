@@ -49,6 +49,14 @@ import Testing
         #expect(text.facts[0].lines == ["\u{2068}2fa\u{2069}"])
     }
 
+    @Test func `a character that is written out stays in one piece among letters from right to left`() {
+        let text = Self.text(
+            PromptQuestion(
+                .enterPasscode, objects: PromptObjects(DisplayText(fact: "אב\u{202E}גד")), operation: DisplayText("x")))
+        #expect(text.facts[0].lines == ["\u{2068}אב\u{2066}\\u{202e}\u{2069}גד\u{2069}"])
+        #expect(text.spoken.contains("אב\\u{202e}גד"))
+    }
+
     // MARK: lines to sign
 
     @Test(
@@ -84,6 +92,19 @@ import Testing
             ).isMistake
         }
         #expect(isMistake("Wrong PIN.", 3) && !isMistake(nil, 3) && !isMistake(nil, nil))
+    }
+
+    @Test func `a rule is told before any mistake, and is none`() {
+        let rule = DisplayText("At least 8 characters, not digits alone.")
+        let first = Self.text(PromptQuestion(.newPasscode, operation: DisplayText("x"), hint: rule))
+        #expect(first.notice == rule.string && !first.isMistake && first.spoken.hasSuffix(rule.string))
+        let german = PhraseBook { $0 == "At least %1 characters, not digits alone." ? "Mindestens %1, kein PIN." : nil }
+        #expect(
+            Self.text(PromptQuestion(.newPasscode, operation: DisplayText("x"), hint: rule), german).notice
+                == "Mindestens \u{2068}8\u{2069}, kein PIN.")
+        let second = Self.text(
+            PromptQuestion(.newPasscode, operation: DisplayText("x"), hint: rule, notice: DisplayText("Too short.")))
+        #expect(second.notice == "Too short." && second.isMistake)
     }
 
     @Test func `a voice says everything without marks`() {

@@ -8,7 +8,7 @@ import Testing
 import UnixSocket
 
 /// Everything that starts processes, one at a time: the tests look for "the" prompt.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 enum RealPromptTests {}
 
 extension RealPromptTests {

@@ -12,7 +12,7 @@ import UnixSocket
 @testable import SecurityKeys
 
 /// `ostiary-fido` with a card that breaks the rules of ISO/IEC 7816-4 and CTAP. The test is the card; no reader is needed.
-@Suite(.timeLimit(.minutes(5))) struct CardHelperTests {
+@Suite(.timeLimit(.minutes(10))) struct CardHelperTests {
     /// The answer of the card to a command; nil gives none.
     typealias Card = @Sendable (_ command: [UInt8]) -> [UInt8]?
 

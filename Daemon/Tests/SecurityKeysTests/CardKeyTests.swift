@@ -13,7 +13,7 @@ import UnixSocket
 
 /// Security keys over NFC: through a real pcscd with virtual readers, the real helper and libfido2.
 @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: TestReaders.obstacle == nil, "a pcscd of the test's own must be possible"))
 struct CardKeyTests {
     let readers: TestReaders

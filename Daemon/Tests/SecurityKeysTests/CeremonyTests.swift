@@ -8,7 +8,7 @@ import Testing
 @testable import SecurityKeys
 
 /// Creations and assertions through the real helper and libfido2, with keys in software.
-@Suite(.timeLimit(.minutes(2))) struct CeremonyTests {
+@Suite(.timeLimit(.minutes(10))) struct CeremonyTests {
     let fixture: KeyFixture
     let finger = TestFinger()
 

@@ -11,7 +11,7 @@ import UnixSocket
 @testable import SecurityKeys
 
 /// `ostiary-fido` itself.
-@Suite(.timeLimit(.minutes(2))) struct HelperTests {
+@Suite(.timeLimit(.minutes(10))) struct HelperTests {
     let fixture: KeyFixture
     let key: SoftwareKey
     let channel: SharedDescriptor
@@ -106,7 +106,7 @@ import UnixSocket
 }
 
 /// The filter, in a program that makes forbidden calls.
-@Suite(.timeLimit(.minutes(2))) struct SystemCallFilterTests {
+@Suite(.timeLimit(.minutes(10))) struct SystemCallFilterTests {
     @Test func `allowed calls go on`() throws {
         let process = try SpawnedProcess(Build.program("filter-breaker"), ["nothing"])
         #expect(process.wait() == .exited(0))

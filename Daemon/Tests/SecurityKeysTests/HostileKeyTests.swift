@@ -9,7 +9,7 @@ import Testing
 @testable import SecurityKeys
 
 /// Keys that lie, break the protocol, or say nothing.
-@Suite(.timeLimit(.minutes(5))) struct HostileKeyTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileKeyTests {
     let fixture: KeyFixture
 
     init() throws { fixture = try KeyFixture() }

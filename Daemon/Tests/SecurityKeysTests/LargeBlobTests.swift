@@ -8,7 +8,7 @@ import Testing
 ///
 /// libfido2 writes with a token of its own, which a key gives for the PIN. A key that knows no PINs gives no token, and
 /// needs none.
-@Suite(.timeLimit(.minutes(2))) struct LargeBlobTests {
+@Suite(.timeLimit(.minutes(10))) struct LargeBlobTests {
     let fixture: KeyFixture
     let finger = TestFinger()
 

@@ -8,7 +8,7 @@ import Testing
 @testable import SecurityKeys
 
 /// PINs of keys: entered, set, wrong, and spent.
-@Suite(.timeLimit(.minutes(2))) struct PINTests {
+@Suite(.timeLimit(.minutes(10))) struct PINTests {
     let fixture: KeyFixture
     let finger = TestFinger()
     let memory = KeyMemory(pin: "1234")

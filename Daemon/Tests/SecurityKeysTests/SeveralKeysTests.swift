@@ -8,7 +8,7 @@ import Testing
 @testable import SecurityKeys
 
 /// Keys that come, go, and compete; cancels and time-outs.
-@Suite(.timeLimit(.minutes(2))) struct SeveralKeysTests {
+@Suite(.timeLimit(.minutes(10))) struct SeveralKeysTests {
     let fixture: KeyFixture
 
     init() throws { fixture = try KeyFixture() }

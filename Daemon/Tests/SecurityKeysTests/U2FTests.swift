@@ -10,7 +10,7 @@ import Testing
 @testable import SecurityKeys
 
 /// Keys of FIDO U2F alone (CTAP 1).
-@Suite(.timeLimit(.minutes(2))) struct U2FTests {
+@Suite(.timeLimit(.minutes(10))) struct U2FTests {
     let fixture: KeyFixture
     let finger = TestFinger()
 

@@ -8,7 +8,7 @@ import UnixSocket
 @testable import SystemBus
 
 /// A connection to a bus, on a private one with a service of its own.
-@Suite(.timeLimit(.minutes(2))) struct BusTests {
+@Suite(.timeLimit(.minutes(10))) struct BusTests {
     static let service = "org.example.Reader"
     static let path = "/org/example/Reader"
     static let interface = "org.example.Reader1"
@@ -168,7 +168,7 @@ import UnixSocket
 }
 
 /// A thread that keeps a connection to a bus.
-@Suite(.timeLimit(.minutes(2))) struct BusThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct BusThreadTests {
     @Test func `a bus that comes later is used, and the next one when it is lost`() throws {
         let bus = try PrivateBus()
         let path = bus.path

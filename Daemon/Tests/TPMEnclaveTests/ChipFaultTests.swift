@@ -5,7 +5,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The meaning of the chip's answers.
-@Suite(.timeLimit(.minutes(5))) struct ChipFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ChipFaultTests {
     private static func error(_ fault: ChipFault) -> EnclaveError { fault.enclaveError { .seconds(1000) } }
 
     @Test func `a busy chip asks to repeat, and nothing else does`() {

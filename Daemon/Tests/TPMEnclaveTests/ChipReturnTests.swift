@@ -8,7 +8,7 @@ import Testing
 @testable import TPMEnclave
 
 /// A chip that goes away and comes back while the daemon runs, in every way that there is.
-@Suite(.timeLimit(.minutes(5))) struct ChipReturnTests {
+@Suite(.timeLimit(.minutes(10))) struct ChipReturnTests {
     private static let owner = Data(repeating: 7, count: 16)
 
     private static func openDescriptors() throws -> Int {

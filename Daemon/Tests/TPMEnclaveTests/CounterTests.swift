@@ -7,7 +7,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The counter of a store on the real chip.
-@Suite(.timeLimit(.minutes(5))) struct CounterTests {
+@Suite(.timeLimit(.minutes(10))) struct CounterTests {
     private let tpm: SoftwareTPM
     private let enclave: TPMEnclave
     private let store = Data(repeating: 3, count: 16)

@@ -9,7 +9,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The passcode's index while it is made. The chip's owner, who has no password, may remove it and define another one.
-@Suite(.timeLimit(.minutes(5))) struct ExchangedIndexTests {
+@Suite(.timeLimit(.minutes(10))) struct ExchangedIndexTests {
     private let tpm: SoftwareTPM
     private let owner = Material.binding.owner
     private var handle: TPM2_HANDLE { PasscodeIndex.handles(of: owner)[0] }

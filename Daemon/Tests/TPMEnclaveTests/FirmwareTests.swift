@@ -4,7 +4,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The manufacturer of the chip, and the known flaws of its firmware.
-@Suite(.timeLimit(.minutes(5))) struct FirmwareTests {
+@Suite(.timeLimit(.minutes(10))) struct FirmwareTests {
     private static func firmware(_ manufacturer: String, _ version: [UInt16]) -> TPMFirmware {
         let letters = Array(manufacturer.utf8) + Array(repeating: UInt8(0x20), count: 4 - manufacturer.utf8.count)
         return TPMFirmware(

@@ -9,7 +9,7 @@ import Testing
 @testable import TPMEnclave
 
 /// A TPM, or somebody on the way to it, that answers as it likes.
-@Suite(.timeLimit(.minutes(5))) struct HostileChipTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileChipTests {
     /// Each request ends with a result that holds, or with an error.
     @Test(arguments: UInt64(1)...6)
     func `every answer either holds or is an error, and later all works again`(seed: UInt64) throws {

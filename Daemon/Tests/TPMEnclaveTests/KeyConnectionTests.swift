@@ -8,7 +8,7 @@ import Testing
 @testable import TPMEnclave
 
 /// Keys that are used in turn: each has a connection of its own behind a resource manager.
-@Suite(.timeLimit(.minutes(5))) struct KeyConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyConnectionTests {
     private let tpm: SoftwareTPM
     private let commands = Recorder()
     private let proxy: HostileProxy
@@ -150,7 +150,7 @@ import Testing
 }
 
 /// A chip without room for a second connection.
-@Suite(.timeLimit(.minutes(5))) struct KeyConnectionRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct KeyConnectionRefusalTests {
     @Test func `keys in turn sign in the common connection, and nothing is left in the chip`() throws {
         let tpm = try SoftwareTPM()
         try tpm.keepStorageKey()

@@ -8,7 +8,7 @@ import Testing
 @testable import TPMEnclave
 
 /// Places of a chip that does not confirm that something of ours is gone. Nobody else frees them where there is no resource manager.
-@Suite(.timeLimit(.minutes(5))) struct RemainsTests {
+@Suite(.timeLimit(.minutes(10))) struct RemainsTests {
     private let tpm: SoftwareTPM
 
     init() throws { tpm = try SoftwareTPM() }

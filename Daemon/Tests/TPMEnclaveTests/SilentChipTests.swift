@@ -11,7 +11,7 @@ import Threading
 @testable import TPMEnclave
 
 /// A TPM that takes a request and says nothing.
-@Suite(.timeLimit(.minutes(5))) struct SilentChipTests {
+@Suite(.timeLimit(.minutes(10))) struct SilentChipTests {
     private let tpm: SoftwareTPM
     private let limit = Duration.milliseconds(500)
 
@@ -64,9 +64,9 @@ import Threading
             keys.withLock { $0 = [] }
             released.signal()
         }
-        #expect(released.wait(timeout: .now() + 20) == .success)
+        #expect(released.wait(timeout: .now() + 120) == .success)
         tpm.resume()
-        #expect(signed.wait(timeout: .now() + 20) == .success)
+        #expect(signed.wait(timeout: .now() + 120) == .success)
         try enclave.open(second).expectSignature()
         enclave.settle()
         #expect(try tpm.handles()[0] == 0)
@@ -112,7 +112,7 @@ import Threading
             try eventually("it asked") { enclave.chip.turns.isTaken && enclave.chip.turns.waitingCount == client }
         }
         tpm.resume()
-        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(done.wait(timeout: .now() + 120) == .success)
         #expect(Array(order.withLock { $0 }.prefix(32)) == Array(0..<32))
         #expect(order.withLock { $0 }.count == 39)
     }

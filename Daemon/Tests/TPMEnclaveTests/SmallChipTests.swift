@@ -6,7 +6,7 @@ import Testing
 @testable import TPMEnclave
 
 /// Three slots for objects, three for sessions, no resource manager, restarts, and other programs on the same chip.
-@Suite(.timeLimit(.minutes(5))) struct SmallChipTests {
+@Suite(.timeLimit(.minutes(10))) struct SmallChipTests {
     private let tpm: SoftwareTPM
 
     init() throws { tpm = try SoftwareTPM() }

@@ -6,7 +6,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The storage key of a store, which it keeps.
-@Suite(.timeLimit(.minutes(5))) struct StorageRootTests {
+@Suite(.timeLimit(.minutes(10))) struct StorageRootTests {
     private let tpm: SoftwareTPM
 
     init() throws { tpm = try SoftwareTPM() }

@@ -8,7 +8,7 @@ import Testing
 @testable import TPMEnclave
 
 /// A passcode whose wrong tries the chip counts.
-@Suite(.timeLimit(.minutes(5))) struct TPMPasscodeTests {
+@Suite(.timeLimit(.minutes(10))) struct TPMPasscodeTests {
     private let tpm: SoftwareTPM
     private let enclave: TPMEnclave
     private let passcode: Data

@@ -7,7 +7,7 @@ import Testing
 @testable import TPMEnclave
 
 /// The refusals of the enclave beyond the contract, and their errors.
-@Suite(.timeLimit(.minutes(5))) struct TPMRefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct TPMRefusalTests {
     private let tpm: SoftwareTPM
     private let enclave: TPMEnclave
 

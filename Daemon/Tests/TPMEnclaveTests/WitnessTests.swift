@@ -7,7 +7,7 @@ import Testing
 @testable import TPMEnclave
 
 /// tpm2-tools, openssl and recorded traffic as independent opinions.
-@Suite(.timeLimit(.minutes(5))) struct WitnessTests {
+@Suite(.timeLimit(.minutes(10))) struct WitnessTests {
     private let tpm: SoftwareTPM
 
     init() throws { tpm = try SoftwareTPM() }

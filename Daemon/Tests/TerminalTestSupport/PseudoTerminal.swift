@@ -60,9 +60,9 @@ public final class PseudoTerminal: Sendable {
         screen.filter { !$0.isWhitespace }.contains(text.filter { !$0.isWhitespace })
     }
 
-    /// Waits until `text` was shown; fails the test after 20 seconds.
+    /// Waits until `text` was shown; fails the test after two minutes.
     public func waitFor(_ text: String, _ location: SourceLocation = #_sourceLocation) {
-        let end = ContinuousClock.now.advanced(by: .seconds(20))
+        let end = ContinuousClock.now.advanced(by: .seconds(120))
         while ContinuousClock.now < end {
             // By bytes: "\r\n" is one character, in which a search by characters finds no "\n".
             if Array(screen.utf8).contains(Array(text.utf8)) { return }

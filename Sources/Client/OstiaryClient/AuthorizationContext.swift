@@ -18,9 +18,11 @@ public struct Grant: Sendable, Equatable {
 /// The daemon's side of an `LAContext` or `LARight`. The daemon holds the proofs. They end with this object or with the
 /// connection. Safe to use from several threads.
 public final class AuthorizationContext: Sendable {
-    /// The subject of an authorization: a stored right by its id, or a bare requirement without a key.
+    /// The subject of an authorization: a stored right by its id, or a bare requirement without a key, or the store, which the
+    /// passcode opens.
     public enum Subject: Sendable {
         case right(id: Data)
+        case store
         /// The limits are those of the grant; a right has its own.
         case requirement(Requirement, limits: GrantLimits? = nil)
     }
@@ -312,6 +314,7 @@ public final class AuthorizationContext: Sendable {
         .with {
             switch subject {
             case .right(let id): $0.subject = .rightID(id)
+            case .store: $0.subject = .store(WireStoreSubject())
             case .requirement(let requirement, let limits):
                 $0.subject = .requirement(Data(requirement.canonicalBytes))
                 $0.limits = limits.map { limits in

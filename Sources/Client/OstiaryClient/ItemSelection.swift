@@ -78,3 +78,18 @@ public struct ItemUse: Sendable {
         }
     }
 }
+
+/// How many items match a selection, as far as that can be told without a proof.
+public struct ItemCount: Sendable, Equatable {
+    /// Items that are neither locked nor under a rule.
+    public var counted: Int
+    /// Whether no other item matches.
+    public var isComplete: Bool
+
+    public static let one = ItemCount(counted: 1, isComplete: true)
+
+    public init(counted: Int, isComplete: Bool) {
+        self.counted = counted
+        self.isComplete = isComplete
+    }
+}

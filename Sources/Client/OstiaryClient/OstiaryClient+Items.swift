@@ -76,6 +76,38 @@ extension OstiaryClient {
         guard found > 0 else { throw OstiaryError(.init(.notFound), "No item matches.") }
     }
 
+    /// How many items match, as far as that can be told without a proof. Asks nobody; finding none throws `notFound`.
+    public func countItems(_ selection: ItemSelection) throws -> ItemCount {
+        do { return ItemCount(counted: try count(of: selection, ItemUse()), isComplete: true) } catch let error
+            as OstiaryError
+            where error.isFailure(.questionNeeded)
+        {
+            // Some would ask. The others alone may be none.
+            do {
+                return ItemCount(counted: try count(of: selection, ItemUse(skipsProtected: true)), isComplete: false)
+            } catch let error as OstiaryError where error.isFailure(.notFound) || error.isFailure(.locked) {
+                return ItemCount(counted: 0, isComplete: false)
+            }
+        }
+    }
+
+    private func count(of selection: ItemSelection, _ use: ItemUse) throws -> Int {
+        var request = WireFindItemsRequest.with { $0.query = selection.message }
+        var found = 0
+        while true {
+            let answer = try call(under: use, tail: SecretBytes(zeroed: 0), isWithholdingQuestion: true) { use in
+                request.use = use
+                return .findItems(request)
+            }
+            guard case .items(let page) = answer.body else { throw Self.unexpected() }
+            found += page.items.count
+            guard page.next > request.begin else { break }
+            request.begin = page.next
+        }
+        guard found > 0 else { throw OstiaryError(.init(.notFound), "No item matches.") }
+        return found
+    }
+
     /// Changes all items that match, in one step, and returns how many there were; throws `notFound`, or `duplicate` when
     /// an item's primary attributes would be those of another one.
     ///

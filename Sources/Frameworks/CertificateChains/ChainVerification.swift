@@ -47,11 +47,29 @@ package struct ChainVerification: Sendable {
         return withExtendedLifetime((certificates, anchors)) { verdict(of: run) }
     }
 
-    /// Whether the host that is asked for, if there is one, can be a host at all. C would read a text up to its first zero
-    /// character, and take nothing for any host.
+    /// Whether the host that is asked for, if there is one, can be a host at all: an address, or labels of letters, digits, `-` and
+    /// `_`, with a dot at the end or without. BoringSSL would take a star for the same star in a certificate, read a text up to its
+    /// first zero character, and take nothing for any host.
     private var isHostName: Bool {
         guard case .server(let host?) = policy else { return true }
-        return !host.isEmpty && host != "." && !host.utf8.contains(0)
+        guard !host.utf8.contains(UInt8(ascii: ":")) else {
+            return host.utf8.allSatisfy {
+                Self.isDigit($0, radix: 16) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".")
+            }
+        }
+        let labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        let named = labels.count > 1 && labels.last?.isEmpty == true ? labels.dropLast() : labels[...]
+        return named.allSatisfy { label in
+            !label.isEmpty
+                && label.allSatisfy {
+                    Self.isDigit($0, radix: 36) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+                }
+        }
+    }
+
+    /// Whether the byte is a digit: a letter too, if the radix has so many.
+    private static func isDigit(_ byte: UInt8, radix: Int) -> Bool {
+        byte < 0x80 && Int(String(UnicodeScalar(byte)), radix: radix) != nil
     }
 
     private func refusal(_ reason: ChainFailure.Reason) -> ChainVerdict {

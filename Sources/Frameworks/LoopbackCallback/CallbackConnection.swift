@@ -5,19 +5,28 @@ import Glibc
 struct CallbackConnection {
     /// Longer than any address that a browser sends.
     private static let maximumByteCount = 16 << 10
-    /// How long a whole request may take, in milliseconds; the next one waits so long.
-    private static let patience = 5_000
 
     private let connection: CInt
     private let port: UInt16
+    /// How long a whole request may take.
+    private let patience: Duration
 
-    init(_ connection: CInt, port: UInt16) {
+    init(_ connection: CInt, port: UInt16, patience: Duration) {
         self.connection = connection
         self.port = port
+        self.patience = patience
     }
 
-    /// Answers the request; its address, if it is a GET of `path` at this place.
-    func address(of path: String) -> URL? {
+    /// Reads the request and answers it. Its address, if it is the expected one and ended the waiting.
+    ///
+    /// - Parameters:
+    ///   - isOwn: whether the connection is of this process's user.
+    ///   - end: ends the waiting; false if it has ended before.
+    func serve(_ request: ExpectedRequest, isOwn: Bool, endingWith end: () -> Bool) -> URL? {
+        guard isOwn else {
+            answer("403 Forbidden", "A program of another user waits here.")
+            return nil
+        }
         guard let head = readHead() else {
             answer("400 Bad Request", "This is no request that can be read.")
             return nil
@@ -28,26 +37,35 @@ struct CallbackConnection {
         let hosts = lines.dropFirst().filter { $0.lowercased().hasPrefix("host:") }.map {
             $0.dropFirst(5).trimmingCharacters(in: .whitespaces)
         }
-        guard words.count == 3, words[0] == "GET", words[2].hasPrefix("HTTP/1."), hosts == ["127.0.0.1:\(port)"],
-            let url = URL(string: "http://127.0.0.1:\(port)\(words[1])"), url.path == path
-        else {
+        guard words.count == 3, words[0] == "GET", words[2].hasPrefix("HTTP/1."), hosts == ["127.0.0.1:\(port)"] else {
             answer("404 Not Found", "Nothing is here.")
             return nil
         }
-        answer("200 OK", "You are signed in as far as this page is concerned. Close it and go back to the program.")
-        return url
+        switch request.verdict(on: words[1], port: port) {
+        case .expected(let url):
+            guard end() else {
+                answer("410 Gone", "The sign-in has ended already. Go back to the program.")
+                return nil
+            }
+            answer("200 OK", "You are signed in as far as this page is concerned. Close it and go back to the program.")
+            return url
+        case .foreignState:
+            answer("403 Forbidden", "This page belongs to another sign-in. Go back to the program, and sign in again.")
+        case .other: answer("404 Not Found", "Nothing is here.")
+        }
+        return nil
     }
 
     /// Everything up to the empty line; nil for what is too long, too slow or no text.
     private func readHead() -> String? {
-        let deadline = Self.now + Self.patience
+        let deadline = ContinuousClock.now + patience
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while bytes.count <= Self.maximumByteCount {
             if let end = Self.end(of: bytes) { return String(validating: bytes[..<end], as: UTF8.self) }
             var readable = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
-            let left = deadline - Self.now
-            guard left > 0, poll(&readable, 1, CInt(left)) > 0 else { return nil }
+            let left = (deadline - .now) / .milliseconds(1)
+            guard left > 0, poll(&readable, 1, CInt(clamping: Int(left.rounded(.up)))) > 0 else { return nil }
             let count = recv(connection, &buffer, buffer.count, 0)
             guard count > 0 else { return nil }
             bytes += buffer[..<count]
@@ -57,12 +75,6 @@ struct CallbackConnection {
 
     private static func end(of bytes: [UInt8]) -> Int? {
         bytes.firstRange(of: [0x0d, 0x0a, 0x0d, 0x0a])?.lowerBound
-    }
-
-    private static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
     }
 
     private func answer(_ status: String, _ text: String) {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Listens on 127.0.0.1 for the one request of a browser that ends a sign-in (RFC 8252, section 7.3).
 ///
-/// Every program of this machine can send such a request, also those of other users: what it brings proves nothing of its own. The
-/// program must check the `state` that it put into its address, and use PKCE.
+/// Connections of other users' programs are refused. Every program of this user can send such a request: what it brings proves nothing
+/// of its own. The program must use PKCE.
 package final class CallbackListener: Sendable {
     package struct Failure: Error, Equatable, Sendable {
         /// Which step failed: `socket`, `bind` or `listen`.
@@ -17,10 +17,22 @@ package final class CallbackListener: Sendable {
     /// Where it listens.
     package let port: UInt16
     private let socket: CInt
+    private let patience: Duration
+    private let tables: SocketTables
     private let isStopped = Mutex(false)
+    private let openCount = Mutex(0)
 
-    /// - Parameter port: 0 for one that is free.
-    package init(port: UInt16) throws(Failure) {
+    /// How many connections are served at the same time: browsers open some that they never use. Further ones are closed.
+    private static let openLimit = 16
+
+    /// - Parameters:
+    ///   - port: 0 for one that is free.
+    ///   - patience: how long a request may take.
+    ///   - tables: tell whose a connection is.
+    package init(
+        port: UInt16, patience: Duration = .seconds(5), tables: SocketTables = .ofKernel
+    ) throws(Failure) {
+        (self.patience, self.tables) = (patience, tables)
         let socket = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw Failure(step: "socket", code: errno) }
         do throws(Failure) {
@@ -52,23 +64,43 @@ package final class CallbackListener: Sendable {
 
     deinit { Glibc.close(socket) }
 
-    /// Waits for a request of `path`, answers it with a page that tells the person to go back, and calls `body` with its whole
-    /// address. Other requests get an error. Returns at once; the thread ends with the request, or with ``stop()``.
-    package func wait(for path: String, _ body: @escaping @Sendable (URL) -> Void) {
-        let thread = Thread { [self] in
+    /// Waits for the request, answers it with a page that tells the person to go back, and calls `body` with its whole address. Other
+    /// requests get an error. Returns at once; the thread ends with the request, or with ``stop()``.
+    package func wait(for request: ExpectedRequest, _ body: @escaping @Sendable (URL) -> Void) {
+        Self.startThread { [self] in
             while !isStopped.withLock({ $0 }) {
                 let connection = ostiary_accept(socket)
                 guard connection >= 0 else {
                     guard errno == EINTR || errno == ECONNABORTED else { return }
                     continue
                 }
-                let url = CallbackConnection(connection, port: port).address(of: path)
-                Glibc.close(connection)
-                guard let url else { continue }
-                if stop() { body(url) }
-                return
+                guard takePlace() else {
+                    Glibc.close(connection)
+                    continue
+                }
+                // A thread for each: one that says nothing keeps no other one waiting.
+                Self.startThread { [self] in
+                    let url = CallbackConnection(connection, port: port, patience: patience)
+                        .serve(request, isOwn: tables.isConnection(connection, of: geteuid())) { stop() }
+                    Glibc.close(connection)
+                    openCount.withLock { $0 -= 1 }
+                    if let url { body(url) }
+                }
             }
         }
+    }
+
+    /// Whether one more connection may be served.
+    private func takePlace() -> Bool {
+        openCount.withLock { count in
+            guard count < Self.openLimit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    private static func startThread(_ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
         thread.name = "ostiary-callback"
         thread.start()
     }

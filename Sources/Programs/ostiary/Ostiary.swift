@@ -1,5 +1,6 @@
 import ArgumentParser
 import CLinuxShims
+import CommandFailures
 import Glibc
 
 /// The command `ostiary`: options in, one call of ``OstiaryClient``, result out. It decides nothing.

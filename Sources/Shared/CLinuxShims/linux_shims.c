@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/statfs.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -338,6 +340,32 @@ int ostiary_pin_to_processor(int processor) {
 int ostiary_open_directory_handle(const char *path) { return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY); }
 
 int ostiary_open_handle(int directory, const char *name) { return openat(directory, name, O_PATH | O_CLOEXEC); }
+
+int ostiary_take_read_lease(int descriptor) {
+  // The default, SIGIO, would end the process.
+  if (fcntl(descriptor, F_SETSIG, SIGURG) != 0) return -1;
+  return fcntl(descriptor, F_SETLEASE, F_RDLCK);
+}
+
+int ostiary_end_read_lease(int descriptor) {
+  // A lease that somebody waits for already counts as ended.
+  int whole = fcntl(descriptor, F_GETLEASE) == F_RDLCK;
+  return fcntl(descriptor, F_SETLEASE, F_UNLCK) == 0 && whole;
+}
+
+int ostiary_dates_mapped_stores(int descriptor) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return 0;
+  switch ((uint32_t)status.f_type) {
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case F2FS_SUPER_MAGIC:
+      return 1;
+    default:
+      return 0;
+  }
+}
 
 static void fill_identity(ostiary_file_identity *identity, const struct statx *status) {
   identity->device = makedev(status->stx_dev_major, status->stx_dev_minor);

@@ -148,6 +148,8 @@ public struct WireAuthorizeRequest: WireMessage, FieldList {
         case rightID(Data)
         /// The canonical form of a rule.
         case requirement(Data)
+        /// Asks for the passcode, which opens the store. Nothing is granted to the program.
+        case store(WireStoreSubject)
     }
 
     /// 0 with `preflight`.
@@ -172,6 +174,12 @@ public struct WireAuthorizeRequest: WireMessage, FieldList {
     }
 }
 
+/// The store itself.
+public struct WireStoreSubject: WireMessage, FieldList {
+    public init() {}
+    mutating func fields(_ coder: inout some FieldCoder) {}
+}
+
 /// How long a grant lives and how many uses it has; at least one of these.
 public struct WireGrantLimits: WireMessage, FieldList {
     /// Without a use.
@@ -194,6 +202,7 @@ extension WireAuthorizeRequest.OneOf_Subject: WireChoice {
         switch self {
         case .rightID(let id): writer.write(choice: 1, id)
         case .requirement(let rule): writer.write(choice: 2, rule)
+        case .store(let store): writer.write(choice: 3, store)
         }
     }
 
@@ -202,6 +211,7 @@ extension WireAuthorizeRequest.OneOf_Subject: WireChoice {
             switch number {
             case 1: reader.choice(Self.rightID)
             case 2: reader.choice(Self.requirement)
+            case 3: reader.choice(Self.store)
             default: nil
             }
         guard let subject else { return nil }

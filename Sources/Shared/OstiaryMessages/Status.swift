@@ -77,6 +77,8 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
     public var failedAttempts: UInt32?
     /// 0 when a passcode may be tried now.
     public var lockedOutSeconds: Double?
+    /// How far a change of the passcode has come; absent while none is being made.
+    public var changing: WireProgress?
 
     public init() {}
 
@@ -84,6 +86,20 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
         coder.field(&isSet)
         coder.field(&failedAttempts)
         coder.field(&lockedOutSeconds)
+        coder.field(&changing)
+    }
+}
+
+/// How far a long piece of work has come.
+public struct WireProgress: WireMessage, FieldList {
+    public var done: UInt32 = 0
+    public var total: UInt32 = 0
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&done)
+        coder.field(&total)
     }
 }
 
@@ -124,12 +140,15 @@ public struct WireRightStatus: WireMessage, FieldList {
     /// The number of the calling program's rights.
     public var count: UInt32 = 0
     public var unreadableCount: UInt32 = 0
+    /// Whether the store's list of rights cannot be read. Then both numbers are unknown.
+    public var isUnknown = false
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&count)
         coder.field(&unreadableCount)
+        coder.field(&isUnknown)
     }
 }
 

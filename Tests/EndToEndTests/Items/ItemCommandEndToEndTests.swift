@@ -27,7 +27,9 @@ struct ItemCommandEndToEndTests {
         #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
         #expect(content("out") == "first")
         try Data("second".utf8).write(to: daemon.folder.appendingPathComponent("in"))
-        #expect(try ostiary("item", "update", "--service", "s", "--secret", "in", "--set", "label=new").status == 0)
+        let update = ["item", "update", "--service", "s", "--secret", "in", "--set", "label=new"]
+        #expect(
+            try PlayedTerminal(BuiltProgram.named("ostiary"), update + ["--force"], in: daemon).status == 0)
         #expect(try ostiary("item", "find", "--label", "new", "--output", "out", "--force").status == 0)
         #expect(content("out") == "second")
         let list = try ostiary("item", "list")
@@ -35,9 +37,112 @@ struct ItemCommandEndToEndTests {
         #expect(!list.screen.contains("second"))
         #expect(try unattended("item", "delete", "--service", "s").status == 3)
         let kept = try ostiary("item", "delete", "--service", "s", answers: ["no"])
-        #expect(kept.status == 3 && kept.shows("This deletes all items that match"), "\(kept.screen)")
+        #expect(
+            kept.status == 3 && kept.shows("This deletes 1 generic password with the service “s”"), "\(kept.screen)")
         #expect(try ostiary("item", "delete", "--service", "s", answers: ["yes"]).status == 0)
         #expect(try ostiary("item", "find", "--service", "s").status == 1)
+    }
+
+    private func secrets(of accounts: [String]) throws -> [String] {
+        try accounts.map { account in
+            #expect(
+                try ostiary("item", "find", "--service", "mail", "--account", account, "--output", "out", "--force")
+                    .status == 0)
+            return try #require(content("out"))
+        }
+    }
+
+    @Test func `secrets are replaced after a yes that names their number, or by force, and never else`() throws {
+        try Data("first".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        for account in ["a", "b", "c"] {
+            let add = ["item", "add", "--service", "mail", "--account", account, "--unguarded", "--secret", "in"]
+            #expect(try UnattendedRun(BuiltProgram.named("ostiary"), add, in: daemon).status == 0)
+        }
+        try Data("second".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        let alone = try unattended("item", "update", "--service", "mail", "--secret", "in")
+        #expect(
+            alone.status == 3
+                && alone.output.hasPrefix(
+                    "ostiary: This replaces the secrets of 3 generic passwords with the service “mail”. Nobody can be asked"
+                ),
+            "\(alone.output)")
+        let json = try unattended("item", "update", "--service", "mail", "--secret", "in", "--json")
+        #expect(json.status == 3 && json.output.contains(#""name":"consentNeeded""#), "\(json.output)")
+        let refused = try ostiary("item", "update", "--service", "mail", "--secret", "in", answers: ["no"])
+        #expect(refused.status == 3 && refused.shows("the secrets of 3 generic passwords"), "\(refused.screen)")
+        #expect(try secrets(of: ["a", "b", "c"]) == ["first", "first", "first"])
+
+        let one = try ostiary(
+            "item", "update", "--service", "mail", "--account", "a", "--secret", "in", answers: ["yes"])
+        #expect(one.status == 0 && one.shows("the secret of 1 generic password with the account “a”"), "\(one.screen)")
+        #expect(try secrets(of: ["a", "b", "c"]) == ["second", "first", "first"])
+        #expect(try unattended("item", "update", "--service", "mail", "--secret", "in", "--force").status == 0)
+        #expect(try secrets(of: ["a", "b", "c"]) == ["second", "second", "second"])
+        // An attribute can be set back.
+        #expect(try unattended("item", "update", "--service", "mail", "--set", "comment=x").status == 0)
+        // Where nothing matches, nobody is asked.
+        let none = try unattended("item", "update", "--service", "other", "--secret", "in")
+        #expect(none.status == 1 && none.output == "ostiary: There is no such item.\n", "\(none.output)")
+    }
+
+    @Test func `a deletion says what it selects, and asks nothing where nothing matches`() throws {
+        try setPasscode()
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        func add(_ account: String, _ options: String...) throws {
+            let add = ["item", "add", "--service", "s", "--account", account, "--secret", "in"] + options
+            #expect(try PlayedTerminal(BuiltProgram.named("ostiary"), add, in: daemon).status == 0)
+        }
+        let none = try unattended("item", "delete", "--service", "s")
+        #expect(none.status == 1 && none.output == "ostiary: There is no such item.\n", "\(none.output)")
+        try add("guarded", "--require", "passcode")
+        let guarded = try unattended("item", "delete", "--service", "s")
+        #expect(
+            guarded.status == 3
+                && guarded.output.hasPrefix(
+                    "ostiary: This deletes at least 1 generic password with the service “s”, with their secrets. More may be "
+                        + "locked or under a rule. Nobody"),
+            "\(guarded.output)")
+        try add("free", "--unguarded")
+        try add("more", "--unguarded")
+        let all = try ostiary("item", "delete", "--service", "s", answers: ["no"])
+        #expect(
+            all.status == 3 && all.shows("at least 3 generic passwords with the service “s”, with their secrets."),
+            "\(all.screen)")
+        let one = try ostiary("item", "delete", "--account", "free", answers: ["no"])
+        #expect(one.shows("1 generic password with the account “free”, with its secret."), "\(one.screen)")
+        #expect(try ostiary("lock").status == 0)
+        let locked = try ostiary("item", "delete", "--account", "free", answers: ["yes"])
+        #expect(locked.status == 0 && locked.shows("at least 1 generic password"), "\(locked.screen)")
+        #expect(locked.shows("Deleted 1 item.") && !locked.shows("Wrong passcode"), "\(locked.screen)")
+        // Looking for them was no try that anybody refused.
+        #expect(try !unattended("log", "--last", "20").output.contains("refused"))
+        #expect(try unattended("item", "delete", "--service", "s", "--force").output == "Deleted 2 items.\n")
+    }
+
+    @Test func `an item is named by its id, of whatever class it is`() throws {
+        try Data("secret".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        func add(_ options: String...) throws -> String {
+            let add = ["item", "add", "--unguarded", "--secret", "in", "--json"] + options
+            let added = try UnattendedRun(BuiltProgram.named("ostiary"), add, in: daemon)
+            let object = try JSONSerialization.jsonObject(with: Data(added.output.utf8)) as? [String: String]
+            return try #require(object?["id"], "\(added.output)")
+        }
+        let first = try add("--service", "s", "--account", "a")
+        let second = try add("--class", "internet", "--server", "h", "--account", "a")
+        try Data("new".utf8).write(to: daemon.folder.appendingPathComponent("in"))
+        let update = try ostiary("item", "update", "--id", second, "--secret", "in", answers: ["yes"])
+        let digits = try #require(Data(base64Encoded: second)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            .joined()
+        #expect(update.status == 0 && update.shows("the secret of the item with the id \(digits)."), "\(update.screen)")
+        for (id, content) in [(first, "secret"), (second, "new"), (digits, "new")] {
+            #expect(try unattended("item", "find", "--id", id, "--output", "out", "--force").status == 0)
+            #expect(self.content("out") == content)
+        }
+        #expect(try unattended("item", "delete", "--id", first, "--service", "s", "--force").status == 2)
+        #expect(
+            try unattended("item", "delete", "--id", second, "--force", "--json").output.contains(#""deleted" : 1"#))
+        #expect(try unattended("item", "find", "--id", second).status == 1)
+        #expect(try unattended("item", "find", "--id", first, "--output", "out", "--force").status == 0)
     }
 
     @Test func `an item under a rule is read by who proves it`() throws {
@@ -130,7 +235,8 @@ struct ItemCommandEndToEndTests {
         let unlocked = try ostiary("unlock", answers: [Self.passcode])
         #expect(unlocked.status == 0 && unlocked.screen.hasSuffix("Unlocked.\r\n"), "\(unlocked.screen)")
         let log = try unattended("log", "--json").output
-        #expect(log.contains("authorize-requirement") && !log.contains("evaluate-policy"), "the passcode, no policy")
+        #expect(unlocked.screen.contains("open the store") && log.contains("\"unlock\""), "\(unlocked.screen)")
+        #expect(!log.contains("authorize-requirement") && !log.contains("evaluate-policy"), "the passcode, no policy")
         #expect(try ostiary("item", "find", "--service", "s", "--output", "out").status == 0)
         #expect(content("out") == "secret")
     }
@@ -173,6 +279,14 @@ struct ItemCommandEndToEndTests {
         let signed = try ostiary("key", "sign", "release", "in", "--output", "signature", answers: [Self.passcode])
         #expect(signed.status == 0, "\(signed.screen)")
         #expect(FileManager.default.fileExists(atPath: daemon.path("signature")))
+        let list = try unattended("key", "list", "--json").output
+        let keys = try JSONSerialization.jsonObject(with: Data(list.utf8)) as? [String: [[String: Any]]]
+        let id = try #require(keys?["keys"]?.first?["id"] as? String)
+        let byID = try ostiary("key", "sign", "--id", id, "in", "--output", "signed", answers: [Self.passcode])
+        #expect(byID.status == 0 && content("signed") == nil, "\(byID.screen)")
+        #expect(FileManager.default.fileExists(atPath: daemon.path("signed")))
+        #expect(try unattended("key", "public-key", "--id", id, "--output", "by-id.pem").status == 0)
+        #expect(content("by-id.pem") == content("release.pem") && content("by-id.pem") != nil)
         #expect(try unattended("key", "remove", "release").status == 3)
         #expect(try ostiary("key", "remove", "release", answers: ["yes"]).status == 0)
         #expect(try ostiary("key", "sign", "release", "in", "--output", "other").status == 1)

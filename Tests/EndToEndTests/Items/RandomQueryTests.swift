@@ -40,7 +40,7 @@ extension ItemEndToEndTests {
             return status
         }
 
-        @Test(.timeLimit(.minutes(5)), arguments: fixedSeeds + [UInt64.random(in: .min ... .max)])
+        @Test(.timeLimit(.minutes(10)), arguments: fixedSeeds + [UInt64.random(in: .min ... .max)])
         func `no dictionary ends the program, holds it up, or changes the store when it is refused`(seed: UInt64) throws
         {
             var queries = RandomQueries(seed: seed)

@@ -7,7 +7,7 @@ import Testing
 
 /// An app's own calls against a simulated device: what the script proves is granted, and everything else is refused with Apple's
 /// code.
-@Suite("The simulator, end to end", .serialized, .timeLimit(.minutes(5)))
+@Suite("The simulator, end to end", .serialized, .timeLimit(.minutes(10)))
 struct SimulatedDeviceTests {
     private static let reason = "open the notes"
 

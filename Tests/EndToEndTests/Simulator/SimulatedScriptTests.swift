@@ -6,7 +6,7 @@ import Security
 import Testing
 
 /// Scripts that do not fit, and several devices in one process.
-@Suite("The simulator's scripts and devices, end to end", .serialized, .timeLimit(.minutes(5)))
+@Suite("The simulator's scripts and devices, end to end", .serialized, .timeLimit(.minutes(10)))
 struct SimulatedScriptTests {
     private func code(
         _ policy: LAPolicy = .deviceOwnerAuthenticationWithBiometrics, _ reason: String = "open the notes"

@@ -183,7 +183,11 @@ import Testing
         ("door.example.org", true), ("DOOR.example.org", true), ("door.example.org.", true),
         ("a.wild.example.org", true),
         ("192.0.2.7", true), ("window.example.org", false), ("example.org", false), ("a.b.wild.example.org", false),
-        ("wild.example.org", false), ("xdoor.example.org", false), ("192.0.2.8", false), ("door", false), ("", false),
+        ("wild.example.org", false), ("*.wild.example.org", false), (".wild.example.org", false),
+        ("a*.wild.example.org", false), ("a b.wild.example.org", false), ("a-9.wild.example.org", true),
+        ("A.WILD.example.org.", true), ("a.wild.example.org..", false), ("a..wild.example.org", false), ("*", false),
+        ("ä.wild.example.org", false), ("a.wild.example.org/", false), ("a.wild.example.org:443", false),
+        ("xdoor.example.org", false), ("192.0.2.8", false), ("door", false), ("", false),
         ("::1", false), (".", false), ("door.example.org\0.evil.example", false), ("192.0.2.7\0.evil.example", false),
     ])
     func `a server's certificate is for its host alone`(host: String, isGood: Bool) throws {

@@ -21,6 +21,9 @@ extension Subject {
                 Row(.findItemManyItems) { try item.find() },
             ])
         ) { $1 }
+        let busy = try RunningBusyProgram(asking: DaemonFolders(path: itemsFolder), plan: plan, copiedTo: folder)
+        figures.merge(try await Blocks(plan: plan).measure([Row(.findItemBesideBusy) { try item.find() }])) { $1 }
+        try busy.end()
         return figures
     }
 

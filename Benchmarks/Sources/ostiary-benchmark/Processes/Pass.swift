@@ -83,7 +83,24 @@ struct Pass {
         let answer = try output.fileHandleForReading.readToEnd() ?? Data()
         try subject.waitForSuccess()
         for daemon in daemons { try daemon.stop() }
+        var figures = try JSONDecoder().decode(Figures.self, from: answer)
+        figures.merge(try measureFirstRequests(of: daemons[0], memory.path)) { $1 }
         withExtendedLifetime((servers, keyring, memory)) {}
+        return figures
+    }
+
+    /// - Parameter folder: of the daemon with many items, which is stopped.
+    private func measureFirstRequests(of daemon: PrivateDaemon, _ folder: String) throws -> Figures {
+        try daemon.start()
+        let output = Pipe()
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: Self.ownProgram)
+        let asker = try ChildProcess(
+            program, ["first-requests", "--folder", folder],
+            streams: .init(output: output.fileHandleForWriting.fileDescriptor))
+        try output.fileHandleForWriting.close()
+        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+        try asker.waitForSuccess()
+        try daemon.stop()
         return try JSONDecoder().decode(Figures.self, from: answer)
     }
 }

@@ -1,4 +1,4 @@
-/// A limit for the figures of the pinned pass.
+/// A limit for figures: of the pinned pass, unless its name says otherwise.
 struct Goal: Equatable {
     enum Bound: String {
         case atMost = "at most"

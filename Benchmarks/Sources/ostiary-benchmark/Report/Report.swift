@@ -10,7 +10,7 @@ struct Report {
     /// Whether only some of the rows were measured.
     let isPartial: Bool
 
-    var goals: [Goal] { Goal.all(pinned, isPartial: isPartial) }
+    var goals: [Goal] { Goal.all(pinned, free: free, isPartial: isPartial) }
 
     // MARK: text
 
@@ -28,7 +28,7 @@ struct Report {
                     name.rawValue, Self.number(pinned.median), Self.number(pinned.p99), Self.number(free.median),
                     Self.number(free.p99), pinned.unit.rawValue))
         }
-        lines += ["", Self.padded("goal (pinned)", Self.nameWidth + 10) + "  value  limit"]
+        lines += ["", Self.padded("goal (pinned, unless it says free)", Self.nameWidth + 10) + "  value  limit"]
         for goal in goals {
             lines.append(
                 Self.padded(goal.name, Self.nameWidth + 10)

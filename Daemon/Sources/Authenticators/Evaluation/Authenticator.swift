@@ -1,6 +1,7 @@
 package import AccessControl
 import Foundation
 import OstiaryMessages
+package import OwnerKeys
 package import Prompting
 package import Refusals
 package import SecretMemory
@@ -74,7 +75,13 @@ package protocol TypingAttempt {
     /// Whether the person may choose the program's other way instead of typing.
     var offersFallback: Bool { get }
 
+    /// What further wrong entries bring; nil if there was none since the last right one.
+    func outlook() throws -> MissOutlook?
+
     /// Throws unless an entry could be checked now: nobody types what a delay would refuse.
+    func requireNoDelay() throws
+
+    /// The same, right before the person is asked.
     func requireReady() throws
 
     /// Checks an entry.
@@ -122,6 +129,10 @@ package protocol SensingAttempt: AnyObject, Sendable {
     ///
     /// - Throws: when the proof must not be used after all.
     func proofWasTaken() throws
+}
+
+extension TypingAttempt {
+    package func requireReady() throws { try requireNoDelay() }
 }
 
 extension SensingAttempt {

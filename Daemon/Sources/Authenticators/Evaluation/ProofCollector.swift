@@ -59,7 +59,7 @@ package struct ProofCollector {
                 let look = prompter.laterSensorRefusal(ofProcess: processID)
                 return { if let refusal = look() { throw Questioning.refusal(.sensorRefused(refusal)) } }
             }, onMiss: { [recordMiss] runner in recordMiss(runner.factorName) })
-        let question = question(typing, sensing, consequence)
+        let question = try question(typing, sensing, consequence)
         let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
         do { outcome = try questioning.ask(question, on: sheet) { race.start(beside: $0) } } catch {
@@ -131,7 +131,11 @@ package struct ProofCollector {
             recordMiss(typing.factor.name)
             let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
             wrongEntries[typing.factor] = (count, error)
-            guard count < Self.triesPerEvaluation else { throw Refusal.authenticationFailed }
+            guard count < Self.triesPerEvaluation else {
+                // Where a delay has begun, the program is told how long it is.
+                try typing.attempt.requireNoDelay()
+                throw Refusal.authenticationFailed
+            }
             self.sheet = sheet
         }
     }
@@ -140,14 +144,16 @@ package struct ProofCollector {
 
     private func question(
         _ typing: Typing?, _ sensing: [SensorRace.Runner], _ consequence: DisplayText?
-    ) -> PromptQuestion {
+    ) throws -> PromptQuestion {
         let wrong = typing.flatMap { wrongEntries[$0.factor] }
+        // Wrong entries at former questions count as well.
+        let outlook = try wrong?.last.outlook ?? typing?.attempt.outlook()
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
             objects: objects(for: typing),
             operation: demand.shownOperation, signedData: demand.signedData, consequence: consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
-            triesLeft: wrong?.last.freeTriesLeft, missConsequence: wrong?.last.consequence,
+            triesLeft: outlook?.freeTriesLeft, missConsequence: outlook?.consequence,
             cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,
             isShownInFull: demand.isShownInFull)

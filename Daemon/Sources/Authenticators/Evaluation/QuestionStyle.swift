@@ -14,7 +14,7 @@ package struct QuestionStyle {
 
     /// - Throws: `emptyReason` for an empty reason. As on Apple's systems, one of blanks passes; it shows nothing.
     package init(_ question: WireQuestion) throws(Refusal) {
-        reason = DisplayText(question.reason)
+        reason = DisplayText(showing: question.reason)
         isInteractionAllowed = !question.interactionNotAllowed
         cancelTitle = Self.title(question.cancelTitle)
         hidesFallback = question.hidesFallback

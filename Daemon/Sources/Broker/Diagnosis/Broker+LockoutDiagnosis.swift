@@ -1,3 +1,4 @@
+import Authenticators
 import OstiaryWire
 import OwnerKeys
 import Refusals
@@ -13,15 +14,12 @@ extension Broker {
                 advice: "See the line `wrong tries`.")
         }
         guard attempts.remaining > .zero else {
-            guard attempts.failedCount > 0 else {
+            guard let outlook = attempts.outlook else {
                 return .ok(check, "No wrong passcode was entered since the last right one.")
             }
             return .notice(
                 check,
-                "Wrong passcodes since the last right one: \(attempts.failedCount). "
-                    + (attempts.freeTriesLeft > 0
-                        ? "Further wrong ones without a delay: \(attempts.freeTriesLeft)."
-                        : "The next wrong one brings a delay."),
+                "Wrong passcodes since the last right one: \(attempts.failedCount). \(outlook.consequence)",
                 advice:
                     "If it was not you, a program or somebody at this machine guesses: `ostiary log` tells which. The "
                     + "right passcode sets the count to zero.")

@@ -49,6 +49,7 @@ public struct EnclaveMove {
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
         do {
+            try account.applications.requireRead()
             let inventory = try MoveInventory(account, former.vault)
             say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
             try copy(inventory, account, from: former)
@@ -158,7 +159,7 @@ public struct EnclaveMove {
     ) throws -> Int {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
-            let half = try new.life.set(passcode.bytes, since: new.ring.era)
+            let half = try new.life.set(passcode.bytes, new.life.prepareSetting(), since: new.ring.era)
             try made.trail.beginEpoch(under: half)
         }
         for registration in account.applications.stored { try new.applications.store(registration) }
@@ -230,6 +231,7 @@ struct MoveInventory {
     private let passkeyCount: Int
     private let itemCount: Int
     private let registrationCount: Int
+    private let lostRegistrationCount: Int
     private let securityKeyCount: Int
 
     init(_ account: OwnerAccount, _ vault: Vault) throws {
@@ -249,6 +251,7 @@ struct MoveInventory {
         passkeyCount = try vault.read { try $0.objectIDs(owner: account.id, kind: .passkey).count }
         itemCount = try vault.read { try $0.itemCount(owner: account.id) }
         registrationCount = account.applications.stored.count
+        lostRegistrationCount = account.applications.lostCount
         securityKeyCount = try account.securityKeys?.record().keys.count ?? 0
     }
 
@@ -270,7 +273,17 @@ struct MoveInventory {
             Security keys: \(securityKeyCount). They do not come along; enrol them in the new store.
             Items: \(itemCount). They come along, except those that stand for such a key, or whose rule names an application \
             password, a security key or the present fingers.
-            Registered programs: \(registrationCount). They come along. The audit log does not.
+            Registered programs: \(registrationCount). They come along. The audit log does not.\(lostRegistrations)
+            """
+    }
+
+    /// Their programs are refused in this store. In the new one, which does not know them, they would be unregistered ones.
+    private var lostRegistrations: String {
+        guard lostRegistrationCount > 0 else { return "" }
+        return """
+
+            Lost registrations, whose rows are missing or do not verify: \(lostRegistrationCount). They do not come along. \
+            In the new store these programs are known by their paths alone; register them again.
             """
     }
 }

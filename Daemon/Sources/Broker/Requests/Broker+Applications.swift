@@ -44,7 +44,8 @@ extension Broker {
     /// `messageByteCount`.
     private static let pageCount = 20
 
-    func listApplications(_ body: WireListApplicationsRequest, _ session: Session) -> Reply {
+    func listApplications(_ body: WireListApplicationsRequest, _ session: Session) throws -> Reply {
+        try session.account.applications.requireRead()
         let all = session.account.applications.all()
         return Reply(
             .applications(
@@ -169,6 +170,7 @@ extension OwnerAccount {
     }
 
     fileprivate func ownRegistration(where fits: (Registration) -> Bool) throws(Refusal) -> Registration {
+        try applications.requireRead()
         guard let registration = applications.all().first(where: fits) else { throw ApplicationRegistry.notFound }
         guard !registration.isOfSystem else {
             throw Refusal(

@@ -58,8 +58,25 @@ extension Broker {
         switch body.subject {
         case .rightID(let bytes)?: try authorizeRight(bytes, body, request, session, cancellation)
         case .requirement(let bytes)?: try authorizeRequirement(bytes, body, request, session, cancellation)
+        case .store?: try openStore(body, request, session, cancellation)
         case nil: throw Refusal(.malformed, "The request names neither a right nor a requirement.")
         }
+    }
+
+    /// Asks for the passcode and nothing else: its proof opens the store. The context keeps nothing of it.
+    private func openStore(
+        _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
+        _ cancellation: RequestCancellation?
+    ) throws -> Reply {
+        let isOpen = session.account.ring.unlockState(of: .whenUnlocked) == .open
+        let demand = Demand(
+            requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: "",
+            operation: isOpen ? "let fingers be used again" : "open the store")
+        if body.preflight { return try preflight(demand, body.contextID, session) }
+        let asking = try asking(body.question, request, session, cancellation)
+        let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
+        try grant(evaluation, asking, session, as: event(request.eventName, session)) {}
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
     private func authorizeRight(

@@ -95,33 +95,37 @@ extension Broker {
         let selection = try VisibleItems(body.query, groups: session.caller.accessGroups, digests: items.digests)
         // A search by host reads on until it has found some.
         let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
+        let isLong = try items.isLong(selection, from: begin, limit: limit)
+        if isLong { try requireOwnThread(cancellation) }
         let proofs = ItemProofs(of: self, for: body.use, to: .read, request, session, cancellation)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
-            try items.forEach(selection, from: begin, limit: limit, body)
+            try items.forEach(selection, from: begin, limit: limit, asPartOfLong: isLong, body)
         }
         do {
-            return try page(of: selection, body, request, session, proofs)
+            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
         } catch SlotError.missingKey {
             // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
             session.account.keeper.exclusively {}
-            return try page(of: selection, body, request, session, proofs)
+            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
         } catch let refusal as Refusal where refusal == ItemStore.changed {
             // It was updated while the person was asked, who is asked again only if what was proved is not enough now.
-            return try page(of: selection, body, request, session, proofs)
+            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
         }
     }
 
     private func page(
         of selection: VisibleItems, _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
-        _ proofs: ItemProofs
+        _ proofs: ItemProofs, asPartOfLong isLong: Bool, _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let limit = body.limit == 0 ? Int.max : Int(body.limit)
         var page = ItemPageBuilder()
         var read: [ItemOpener] = []
-        var begin = body.begin
+        var (begin, isLong) = (body.begin, isLong)
         repeat {
-            let batch = try session.account.items.batch(selection, from: begin, limit: limit)
-            for opener in batch.openers where try !proofs.skips(opener) {
+            let batch = try session.account.items.batch(
+                selection, from: begin, limit: limit, asPartOfLong: isLong,
+                leavingOut: body.use.skipsProtected ? proofs.skips : nil)
+            for opener in batch.openers {
                 do { try self.read(opener, selection, body, proofs, session, into: &page) } catch let refusal as Refusal
                     where opener.isProtected && proofs.leavesOut(refusal)
                 {
@@ -132,6 +136,11 @@ extension Broker {
                 read.append(opener)
             }
             begin = batch.next
+            if page.isEmpty, begin != 0, !isLong {
+                // All of these were left out. Nobody knows how many more will be.
+                try requireOwnThread(cancellation)
+                isLong = true
+            }
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
         try session.verifyCaller()
@@ -188,7 +197,9 @@ extension Broker {
     ) throws -> Reply {
         let selection = try Self.withoutHost(
             VisibleItems(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
-        let openers = try session.account.items.all(selection)
+        let isLong = try session.account.items.isLong(selection)
+        if isLong { try requireOwnThread(cancellation) }
+        let openers = try session.account.items.all(selection, asPartOfLong: isLong)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
         try attributes.prepareForUpdating(groups: AccessGroups(session.caller.accessGroups))
@@ -216,7 +227,8 @@ extension Broker {
         let count = try changingItems(
             of: session.account, event, alone: !proved.isEmpty, whenStanding: proofs, using: proved.map(\.opener)
         ) {
-            let targets = try session.account.items.all(selection).map { try Self.target($0, among: proved) }
+            let targets = try session.account.items.all(selection, asPartOfLong: false)
+                .map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
             try session.account.items.update(targets, change, now: Self.now())
             return targets.count

@@ -67,15 +67,13 @@ extension Broker {
         let rights = session.account.rights
         let (page, next) = try rights.keys(from: Int(body.offset), count: Self.keyPageCount)
         try session.verifyCaller()
-        let keys = try vault.readItems { reader in
-            try page.map { key in
-                try WireListedKey.with {
-                    $0.key = try WireKey(key, enclave: enclave.kind)
-                    $0.key.shownAccessControl = Data()
-                    $0.accessGroup = key.attributes.group.text
-                    $0.createdAt = Double(key.attributes.created)
-                    $0.hasItem_p = try rights.hasItem(forKey: key.id, in: reader)
-                }
+        let keys = try page.map { key, hasItem in
+            try WireListedKey.with {
+                $0.key = try WireKey(key, enclave: enclave.kind)
+                $0.key.shownAccessControl = Data()
+                $0.accessGroup = key.attributes.group.text
+                $0.createdAt = Double(key.attributes.created)
+                $0.hasItem_p = hasItem
             }
         }
         return Reply(

@@ -36,8 +36,9 @@ extension Broker {
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking,
             isUnproved: true)
+        let change = try session.account.life.prepareSetting()
         try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting {
-            try commit("passcode-set", session, asking) { try session.account.life.set(chosen, since: era) }
+            try commit("passcode-set", session, asking) { try session.account.life.set(chosen, change, since: era) }
         }
     }
 
@@ -46,8 +47,9 @@ extension Broker {
         let proved = try provePasscode("change the passcode", asking, session, for: event("passcode-change", session))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
+        let change = try session.account.life.prepareChange(of: proved)
         try commit("passcode-change", session, asking) {
-            try session.account.life.change(proved, to: chosen, since: era)
+            try session.account.life.change(proved, to: chosen, change, since: era)
         }
     }
 
@@ -55,15 +57,16 @@ extension Broker {
         let era = session.account.ring.era
         let proved = try provePasscode("remove the passcode", asking, session, for: event("passcode-remove", session))
         let bound = try session.account.life.boundToPasscode()
-        let items = try session.account.life.itemsBoundToPasscode(destroying: bound.map(\.id))
+        let items = try session.account.life.itemsBoundToPasscode(destroying: Set(bound.map(\.id)))
         let warning = Self.warning(bound, itemCount: items.count)
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(warning)), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
+        let removal = try session.account.life.prepareRemoval(of: proved)
         try commit("passcode-remove", session, asking) {
             let destroyed = try session.account.life.remove(
-                proved, destroying: Set(bound.map(\.id) + items), since: era)
+                proved, destroying: Set(bound.map(\.id) + items), removal, since: era)
             noteDestruction(of: destroyed.objects, by: "passcode-remove", session)
             noteDestruction(of: destroyed.items, by: "passcode-remove", session)
             return nil
@@ -161,10 +164,11 @@ extension Broker {
     ) throws -> SecretBytes {
         let policy = PasscodePolicy(exposure: enclave.guessing == .offline ? .offline : .limitedByHardware)
         let questioning = Questioning(prompter: prompter, asking: asking)
-        var notice = policy.summary
+        var notice = ""
         var last = Refusal(.passcodeTooWeak, "No acceptable passcode was entered.", cause: "passcode.too-weak")
         for _ in 1...ProofCollector.triesPerEvaluation {
-            let first = try questioning.secret(question(kind, object, operation, notice, asking, isUnproved))
+            let first = try questioning.secret(
+                question(kind, object, operation, notice, asking, isUnproved, hint: policy.summary))
             if let violation = policy.violation(of: first) {
                 notice = violation.sentence
                 last = Refusal(.passcodeTooWeak, violation.sentence, cause: "passcode.too-weak")
@@ -182,12 +186,13 @@ extension Broker {
 
     private func question(
         _ kind: PromptKind, _ object: String, _ operation: String, _ notice: String, _ asking: Asking,
-        _ isUnproved: Bool
+        _ isUnproved: Bool, hint: String? = nil
     ) -> PromptQuestion {
         PromptQuestion(
             kind, objects: object.isEmpty ? nil : PromptObjects(DisplayText(fact: object)),
             operation: DisplayText(operation),
-            reason: asking.question.reason, notice: notice.isEmpty ? nil : DisplayText(notice),
+            reason: asking.question.reason, hint: hint.map { DisplayText($0) },
+            notice: notice.isEmpty ? nil : DisplayText(notice),
             cancelTitle: asking.question.cancelTitle,
             isUnproved: isUnproved)
     }

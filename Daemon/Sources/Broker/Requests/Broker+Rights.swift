@@ -163,9 +163,10 @@ extension Broker {
 
     func removeAllRights(_ session: Session) throws -> Reply {
         try session.verifyCaller()
-        let removed = try session.account.changing.withLock {
-            try session.account.rights.removeAll(application: session.caller.application)
-        }
+        let rights = session.account.rights
+        let listed = try rights.list(application: session.caller.application).compactMap(\.record)
+        try session.verifyCaller()
+        let removed = try session.account.changing.withLock { try rights.removeAll(listed) }
         noteDestruction(of: removed, by: "remove-all", session)
         // A program can repeat a removal of nothing as often as it wants.
         if !removed.isEmpty { trail.note(event("remove-all", session)) }

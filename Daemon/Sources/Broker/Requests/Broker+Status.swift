@@ -18,12 +18,7 @@ import Vault
 extension Broker {
     func status(for session: Session) throws -> WireStatus {
         let attempts = knownAttempts(of: session.account)
-        // On the connection's thread, which has no requester otherwise.
-        let requester = StretchRequester(
-            program: session.caller.program.displayName, cancellation: RequestCancellation())
-        let rights = try StretchRequester.$current.withValue(requester) {
-            try session.account.rights.counts(application: session.caller.application)
-        }
+        let rights = try rightStatus(of: session)
         return .with {
             $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
             $0.daemonVersion = configuration.version
@@ -37,8 +32,13 @@ extension Broker {
                 $0.passcode.failedAttempts = attempts.failedCount
                 $0.passcode.lockedOutSeconds = attempts.remaining / .seconds(1)
             }
-            $0.rights.count = UInt32(clamping: rights.readable)
-            $0.rights.unreadableCount = UInt32(clamping: rights.unreadable)
+            if let progress = session.account.life.progress.current {
+                $0.passcode.changing = .with {
+                    $0.done = UInt32(clamping: progress.done)
+                    $0.total = UInt32(clamping: progress.total)
+                }
+            }
+            $0.rights = rights
             $0.factors = factorStatus(session.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
             $0.biometry = session.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
@@ -47,6 +47,20 @@ extension Broker {
             $0.caller.label = session.caller.label
             $0.caller.applicationID = session.caller.identity.applicationID?.text ?? ""
             $0.caller.accessGroups = session.caller.accessGroups.texts
+        }
+    }
+
+    /// A list that does not verify is no reason to say nothing: the status leads to the doctor.
+    private func rightStatus(of session: Session) throws -> WireRightStatus {
+        do {
+            let counts = try session.account.rights.counts(application: session.caller.application)
+            return .with {
+                $0.count = UInt32(clamping: counts.readable)
+                $0.unreadableCount = UInt32(clamping: counts.unreadable)
+            }
+        } catch VaultError.corrupt(let reference, _) {
+            log.error("the rights cannot be counted", metadata: ["list": "\(reference)"])
+            return .with { $0.isUnknown = true }
         }
     }
 

@@ -7,6 +7,7 @@ import OwnerKeys
 import Prompting
 import ProtectedObjects
 import Refusals
+import Synchronization
 import Vault
 
 /// Keys that no item refers to: listing them by group, and destroying those that are unused, with the owner's word.
@@ -23,7 +24,7 @@ extension Broker {
     ) throws -> Reply {
         let selection = try UnusedKeySelection(body, of: session.account)
         guard body.removes else {
-            return try listUnusedKeys(selection, from: Int(body.offset), session, slow(cancellation))
+            return try listUnusedKeys(selection, body, session)
         }
         guard let group = selection.group else {
             throw Refusal(.invalidParameter, "The request names no access group.", cause: "key.group")
@@ -31,29 +32,41 @@ extension Broker {
         return try removeUnusedKeys(selection, of: group, body.question, request, session, cancellation)
     }
 
+    /// The keys are read for the first page. The connection keeps what the others show until the last one.
     private func listUnusedKeys(
-        _ selection: UnusedKeySelection, from offset: Int, _ session: Session, _ cancellation: RequestCancellation
+        _ selection: UnusedKeySelection, _ body: WirePruneKeysRequest, _ session: Session
     ) throws -> Reply {
+        let listing: UnusedKeyListing
+        if body.offset > 0, let kept = session.unusedKeys.withLock({ $0 }), kept.answers(body) {
+            listing = kept
+        } else {
+            listing = UnusedKeyListing(try unusedKeyGroups(selection, session), for: body)
+        }
+        try session.verifyCaller()
+        let page = listing.groups.dropFirst(Int(body.offset)).prefix(Self.groupPageCount)
+        session.unusedKeys.withLock { $0 = page.endIndex < listing.groups.endIndex ? listing : nil }
+        return Reply(
+            .unusedKeys(
+                .with {
+                    $0.groups = Array(page)
+                    $0.total = UInt32(clamping: listing.groups.count)
+                    $0.usesKnownSince = session.account.keyUses.knownSince
+                }))
+    }
+
+    private func unusedKeyGroups(
+        _ selection: UnusedKeySelection, _ session: Session
+    ) throws -> [WireUnusedKeyGroup] {
         let open = sessions.openObjects(of: session.account)
         var groups: [ExactName: WireUnusedKeyGroup] = [:]
         try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
-            try cancellation.check()
             let group = key.attributes.group
             try groups[group, default: .with { $0.accessGroup = group.text }]
                 .count(
                     key, isUnused: selection.isUnused(key, open: open),
                     lastUse: session.account.keyUses.lastUse(of: key.id))
         }
-        try session.verifyCaller()
-        return Reply(
-            .unusedKeys(
-                .with {
-                    $0.groups = Array(
-                        groups.sorted { $0.key < $1.key }.map(\.value).dropFirst(offset)
-                            .prefix(Self.groupPageCount))
-                    $0.total = UInt32(clamping: groups.count)
-                    $0.usesKnownSince = session.account.keyUses.knownSince
-                }))
+        return groups.sorted { $0.key < $1.key }.map(\.value)
     }
 
     // MARK: removing
@@ -67,7 +80,7 @@ extension Broker {
         _ session: Session, _ cancellation: RequestCancellation?
     ) throws -> Reply {
         let asking = try asking(question, request, session, cancellation)
-        let ids = try unusedKeys(selection, session, asking.cancellation)
+        let ids = try unusedKeys(selection, session)
         guard let count = Self.counted(ids.count, "key") else { return Self.removed(0, session) }
         let event = event(request.eventName, session, object: group.text, operation: count)
         try askOwner(
@@ -98,13 +111,10 @@ extension Broker {
     private static let consequence =
         "A program that kept the handle of such a key can no longer use it, and loses what was encrypted to it."
 
-    private func unusedKeys(
-        _ selection: UnusedKeySelection, _ session: Session, _ cancellation: RequestCancellation
-    ) throws -> [VaultID] {
+    private func unusedKeys(_ selection: UnusedKeySelection, _ session: Session) throws -> [VaultID] {
         let open = sessions.openObjects(of: session.account)
         var ids: [VaultID] = []
         try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
-            try cancellation.check()
             if try selection.isUnused(key, open: open) { ids.append(key.id) }
         }
         return ids
@@ -129,6 +139,23 @@ extension Broker {
                     $0.removedCount = UInt32(clamping: count)
                     $0.usesKnownSince = session.account.keyUses.knownSince
                 }))
+    }
+}
+
+/// The groups of keys without an item, as they were found for the first page of a list.
+struct UnusedKeyListing: Sendable {
+    fileprivate let groups: [WireUnusedKeyGroup]
+    private let accessGroup: ExactName
+    private let unusedSince: Double?
+
+    fileprivate init(_ groups: [WireUnusedKeyGroup], for body: WirePruneKeysRequest) {
+        self.groups = groups
+        (accessGroup, unusedSince) = (ExactName(body.accessGroup), body.unusedSince)
+    }
+
+    /// Whether it was made for the same question.
+    fileprivate func answers(_ body: WirePruneKeysRequest) -> Bool {
+        ExactName(body.accessGroup) == accessGroup && body.unusedSince == unusedSince
     }
 }
 

@@ -150,7 +150,9 @@ final class ItemProofs {
         let before = try context().map { session.account.held(in: $0, for: opener.limited) } ?? .none
         let held = covering.reduce(before) { $0.adding(HeldFactors(proofs: $1.proofs)) }
         let proof = try evaluate(
-            opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held), held: held, asking,
+            opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held, asking.question),
+            held: held,
+            asking,
             recordedAs: "authorize")
         let ownFactors = FactorSet((proof.proofs + covering.flatMap(\.proofs)).map { FactorSet($0.factor) })
         let takesKeptPassword = try asking.applicationPassword != nil && context()?.isApplicationPasswordSet == false
@@ -174,9 +176,15 @@ final class ItemProofs {
 
     /// The items of the request that the answer to the question for `opener` may open: itself and those whose rules it
     /// satisfies as well. A passcode opens closed classes besides.
-    private func items(askedWith opener: ItemOpener, _ held: HeldFactors) throws -> ItemsInQuestion {
+    ///
+    /// Where nobody may be asked the item is alone, and no others are looked for.
+    private func items(
+        askedWith opener: ItemOpener, _ held: HeldFactors, _ question: QuestionStyle
+    ) throws -> ItemsInQuestion {
         let sets = opener.accessControl[.read]?.alternatives ?? []
-        let isAlone = sets.allSatisfy { $0 == .applicationPassword || held.factors.satisfies($0) }
+        let isAlone =
+            !question.isInteractionAllowed
+            || sets.allSatisfy { $0 == .applicationPassword || held.factors.satisfies($0) }
         guard !isAlone else {
             var items = ItemsInQuestion()
             try items.add(opener, knownName: nil)
@@ -227,10 +235,12 @@ final class ItemProofs {
     ///
     /// - Parameter subject: the item that is to be opened; nil for a new one.
     func asking(for subject: LimitedSubject? = nil) throws -> Asking {
+        let cancellation = try broker.slow(cancellation)
+        // A long reading is on a thread of its own before it is known that a person must be asked.
+        guard !use.withholdsQuestion else { throw Refusal.questionNeeded }
         var asking = Asking(
             caller: session.caller, terminal: request.terminal,
-            question: try use.question.map(QuestionStyle.init) ?? .askingNobody,
-            cancellation: try broker.slow(cancellation))
+            question: try use.question.map(QuestionStyle.init) ?? .askingNobody, cancellation: cancellation)
         // The password that the program gave the context beforehand.
         asking.applicationPassword = try context()?.applicationPassword(for: subject)
         return asking

@@ -1,5 +1,6 @@
 import Auditing
 import ExactNames
+import Foundation
 import Prompting
 import ProtectedObjects
 import Vault
@@ -62,14 +63,17 @@ struct ItemsInQuestion {
     /// beginning of their ids there.
     private var names: [String] {
         named.map { item in
-            let namesakes = named.filter { ExactName($0.name) == ExactName(item.name) }
+            // Two spellings of one name look alike.
+            let namesakes = named.filter { Self.look(of: $0.name) == Self.look(of: item.name) }
             guard namesakes.count > 1 else { return item.name }
-            let account = item.account.map { ExactName($0) }
-            let isOnly = namesakes.count { $0.account.map { ExactName($0) } == account } == 1
+            let account = item.account.map(Self.look)
+            let isOnly = namesakes.count { $0.account.map(Self.look) == account } == 1
             if let account, isOnly { return "\(item.name) (account \(account))" }
             return item.id.map { "\(item.name) (item \($0))" } ?? item.name
         }
     }
+
+    private static func look(of text: String) -> ExactName { ExactName(text.precomposedStringWithCompatibilityMapping) }
 
     /// The list for the question. Of items beyond the names only the number counts.
     var objects: PromptObjects? {

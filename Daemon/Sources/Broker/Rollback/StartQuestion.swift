@@ -1,3 +1,4 @@
+import Authenticators
 import ExactNames
 import Foundation
 import Glibc
@@ -52,7 +53,7 @@ struct StartQuestion {
             try keeper.requireNoDelay()
             let question = PromptQuestion(
                 .enterPasscode, operation: DisplayText(operation), consequence: DisplayText(consequence),
-                notice: notice, isShownInFull: true)
+                notice: notice, missConsequence: try keeper.attempts().outlook?.consequence, isShownInFull: true)
             switch prompter.ask(question, on: caller, cancellation: try PromptCancellation()) {
             case .entered(let entered):
                 guard let passcode = entered.take(for: .passcode) else { throw Refusal.notInteractive }
@@ -65,6 +66,7 @@ struct StartQuestion {
             default: throw Unanswered(words: "Nobody entered the passcode.")
             }
         }
+        try keeper.requireNoDelay()
         throw Unanswered(words: "The passcode was wrong \(Self.tryCount) times.")
     }
 

@@ -17,7 +17,7 @@ enum RequestThread: Equatable, Sendable {
     case own
     /// The connection's where the enclave answers at once, else one of its own: a chip may take a second.
     case connectionUnlessEnclaveIsSlow
-    /// The connection's, until it turns out that a person must be asked: then it begins again on a thread of its own.
+    /// The connection's, until it turns out that a person must be asked or much be read: then it begins again on a thread of its own.
     case connectionUnlessAsking
     /// One of its own that waits for a change, beside those of slow requests: it takes the place of none of them.
     case waiting
@@ -84,10 +84,10 @@ extension WireRequest.OneOf_Body {
         // The connection and the daemon.
         case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
-        case .status: RequestRow("status", .connection, forChanged: true)
+        case .status: RequestRow("status", .own, forChanged: true)
         case .environment: RequestRow("environment", .ownUntilWaiting)
         case .diagnose: RequestRow("diagnose", .own, forChanged: true)
-        case .repair: RequestRow("repair", .own, terminal: true)
+        case .repair: RequestRow("repair", .own, terminal: true, forChanged: true)
         case .readLog: RequestRow("readLog", .own, forChanged: true)
         case .verifyLog: RequestRow("verifyLog", .own, terminal: true, forChanged: true)
 
@@ -166,7 +166,8 @@ extension WireRequest.OneOf_Body {
                 of: .relyingParty(body.assertions.first?.relyingPartyID ?? ""))
         case .authenticatorCommand:
             RequestRow(
-                "browser-command", .own, tail: WireLimits.authenticatorCommandByteCount, terminal: true)
+                "browser-command", .own, tail: WireLimits.authenticatorCommandByteCount, terminal: true,
+                showsStore: true)
 
         // Security keys as factors.
         case .listSecurityKeys: RequestRow("listSecurityKeys", .own, showsStore: true)
@@ -218,7 +219,11 @@ extension WirePasscodeRequest {
 
 extension WireAuthorizeRequest {
     fileprivate var event: String {
-        if case .requirement = subject { "authorize-requirement" } else { "authorize" }
+        switch subject {
+        case .requirement: "authorize-requirement"
+        case .store: "unlock"
+        case .rightID, nil: "authorize"
+        }
     }
 }
 

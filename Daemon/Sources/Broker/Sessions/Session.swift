@@ -26,6 +26,8 @@ final class Session: Sendable {
     let contexts: ContextTable
     let draftKeys = DraftKeys()
     let browserAuthenticator = BrowserAuthenticator()
+    /// The list of unused keys whose pages the program reads; nil behind the last page.
+    let unusedKeys = Mutex<UnusedKeyListing?>(nil)
     let grantEnds: GrantEnds
     private let socket: UnixSocket
     private let broker: Broker
@@ -181,7 +183,7 @@ final class Session: Sendable {
                 do { try answer(request) } catch is PersonNeeded {
                     guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
                     try startSlow(request)
-                }
+                } catch is OwnThreadNeeded { try startSlow(request) }
             case .ownUntilWaiting: try startWatch(request)
             }
         } catch let refusal as Refusal {

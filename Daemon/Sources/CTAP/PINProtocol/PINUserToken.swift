@@ -24,8 +24,8 @@ struct PINUserToken {
     /// Whether the user touched the authenticator when it was given.
     private(set) var isUserPresent: Bool
     private(set) var isUserVerified = true
-    /// What a verification on the authenticator opened; nil once it was used for a signature, or is too old for one.
-    private(set) var proof: (any UserProof)?
+    /// What a verification on the authenticator opened; nil for a PIN.
+    let held: HeldProof?
     /// What was proved for it, also when ``proof`` is gone; nil for a PIN.
     let factors: ProvedFactors?
     let made: Duration
@@ -38,10 +38,13 @@ struct PINUserToken {
         self.permissions = permissions
         self.relyingParty = relyingParty
         self.isUserPresent = isUserPresent
-        self.proof = proof
+        held = proof.map { HeldProof($0, until: now + CTAPLimits.tokenFirstUse) }
         factors = proof?.factors
         made = now
     }
+
+    /// What a verification opened; nil once it was used for a signature, or is too old for one.
+    var proof: (any UserProof)? { held?.proof }
 
     func isAlive(at now: Duration) -> Bool { now < end }
 
@@ -59,7 +62,7 @@ struct PINUserToken {
     mutating func dropExpiredProof(at now: Duration) {
         guard now >= proofEnd else { return }
         isUserPresent = false
-        proof = nil
+        held?.drop()
     }
 
     mutating func bind(to relyingParty: ExactName) { self.relyingParty = relyingParty }
@@ -69,6 +72,6 @@ struct PINUserToken {
         isUserPresent = false
         isUserVerified = false
         permissions = []
-        proof = nil
+        held?.drop()
     }
 }

@@ -11,9 +11,11 @@ package import Vault
 /// The registered programs: those of the owner, which lie authenticated in the store, and those of the administrator.
 package final class ApplicationRegistry: Sendable {
     private struct Contents {
-        var stored: [Registration] = []
-        /// Whether the store's list names a registration whose row is missing or does not verify.
-        var hasLostRows = false
+        /// Nil as long as the store's list cannot be read: then nobody can say which programs are registered.
+        var stored: [Registration]?
+        /// How many registrations the store's list names whose rows are missing or do not verify.
+        var lostCount = 0
+        var isFailureLogged = false
         /// Counts the changes, so that a connection notices when its caller's identity is out of date.
         var generation: UInt64 = 0
     }
@@ -44,45 +46,71 @@ package final class ApplicationRegistry: Sendable {
         reload()
     }
 
-    /// Reads the owner's registrations again.
+    /// Reads the owner's registrations again. As long as they cannot be read, each look at a caller tries it once more.
     package func reload() {
-        var stored: [Registration] = []
-        var lostCount = 0
-        do {
-            let rows = try vault.read { try $0.objects(owner: owner, kind: .application) }
-            stored = rows.compactMap { $0.record.flatMap(Registration.init) }
-            lostCount = rows.count - stored.count
-        } catch {
-            log.error("the registered programs cannot be read", metadata: ["cause": "\(error)"])
+        let rows: [Stored<ObjectRecord>]
+        do { rows = try vault.read { try $0.objects(owner: owner, kind: .application) } } catch {
+            return noteFailure(error)
         }
+        let stored = rows.compactMap { $0.record.flatMap(Registration.init) }
+        let lostCount = rows.count - stored.count
         if lostCount > 0 {
             log.error(
                 "registrations of programs are missing or do not verify; these programs are refused",
                 metadata: ["count": "\(lostCount)"])
         }
         contents.withLock { contents in
-            contents.stored = stored
-            contents.hasLostRows = lostCount > 0
+            (contents.stored, contents.lostCount, contents.isFailureLogged) = (stored, lostCount, false)
             contents.generation += 1
         }
     }
 
+    private func noteFailure(_ error: any Error) {
+        let isNew = contents.withLock { contents in
+            if contents.stored != nil { contents.generation += 1 }
+            contents.stored = nil
+            defer { contents.isFailureLogged = true }
+            return !contents.isFailureLogged
+        }
+        guard isNew else { return }
+        log.error(
+            "the registered programs cannot be read; all but the administrator's are refused",
+            metadata: ["cause": "\(error)"])
+    }
+
     package var generation: UInt64 { contents.withLock { $0.generation } }
 
-    /// All registrations; where both know a program, the administrator's counts.
+    /// Throws as long as the store's list cannot be read.
+    package func requireRead() throws(Refusal) {
+        if isUnread { throw Refusal.registrationsUnreadable }
+    }
+
+    /// Whether the list cannot be read now either, if it could not before.
+    private var isUnread: Bool {
+        if contents.withLock({ $0.stored == nil }) { reload() }
+        return contents.withLock { $0.stored == nil }
+    }
+
+    /// How many registrations are lost: their rows are missing or do not verify.
+    package var lostCount: Int { contents.withLock { $0.lostCount } }
+
+    /// All registrations that can be read; where both know a program, the administrator's counts.
     package func all() -> [Registration] {
         let system = system.registrations()
-        return system
-            + contents.withLock { $0.stored }.filter { stored in !system.contains { $0.clashes(with: stored) } }
+        return system + stored.filter { stored in !system.contains { $0.clashes(with: stored) } }
     }
 
     // MARK: callers
 
     /// Who runs `program`; the file that is looked at is the one that the process executes.
     func identity(of program: CallerProgram, process: SharedDescriptor) -> CallerIdentity {
+        let isUnread = isUnread
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
-        else { return unregistered(program) }
+        else {
+            // It may be registered, and what it keeps without its name would lie open to the next file at its path.
+            return isUnread ? CallerIdentity(program, standing: .listUnreadable) : unregistered(program)
+        }
         let standing = standing(of: registration, process: process)
         return standing == .asRegistered
             ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
@@ -96,16 +124,19 @@ package final class ApplicationRegistry: Sendable {
     }
 
     private func unregistered(_ program: CallerProgram) -> CallerIdentity {
-        guard !hasLostRow(ofProgramAt: program.application) else { return CallerIdentity(program, standing: .lost) }
+        do {
+            guard try !hasLostRow(ofProgramAt: program.application) else {
+                return CallerIdentity(program, standing: .lost)
+            }
+        } catch { return CallerIdentity(program, standing: .listUnreadable) }
         guard let shared, shared.contains(program) else { return CallerIdentity(program) }
         return CallerIdentity(program, sharing: shared.accessGroups)
     }
 
-    /// Whether the store's list names a registration of the program, which no row that verifies stands for. A list that cannot be
-    /// read names none: then no request finds a right or a key, until the owner has the list rebuilt.
-    private func hasLostRow(ofProgramAt path: ExactName) -> Bool {
-        guard contents.withLock({ $0.hasLostRows }) else { return false }
-        do { return try vault.read { try !lostRows(ofProgramAt: path, in: $0).isEmpty } } catch { return false }
+    /// Whether the store's list names a registration of the program, which no row that verifies stands for.
+    private func hasLostRow(ofProgramAt path: ExactName) throws -> Bool {
+        guard lostCount > 0 else { return false }
+        return try vault.read { try !lostRows(ofProgramAt: path, in: $0).isEmpty }
     }
 
     private func lostRows(ofProgramAt path: ExactName, in reader: VaultReader) throws -> [VaultID] {
@@ -150,6 +181,7 @@ package final class ApplicationRegistry: Sendable {
 
     /// Stores a registration that clashes with no other one. Refuses before anybody is asked, and again when it is stored.
     package func requireFree(_ registration: Registration, besides former: Registration? = nil) throws(Refusal) {
+        try requireRead()
         let others = all().filter { $0 != former }
         if let clash = others.lazy.compactMap({ registration.clash(with: $0) }).first {
             throw Refusal(.duplicate, "\(clash)", cause: "application.duplicate")
@@ -176,8 +208,8 @@ package final class ApplicationRegistry: Sendable {
         reload()
     }
 
-    /// The registrations of the store's owner, without the administrator's.
-    package var stored: [Registration] { contents.withLock { $0.stored } }
+    /// The registrations of the store's owner that can be read, without the administrator's.
+    package var stored: [Registration] { contents.withLock { $0.stored ?? [] } }
 
     package func remove(_ registration: Registration) throws {
         try vault.write("application.remove", usingReserve: true, irrevocable: .atOnce) { writer in
@@ -185,7 +217,7 @@ package final class ApplicationRegistry: Sendable {
             try writer.removeObject(row.id, owner: owner)
         }
         contents.withLock { contents in
-            contents.stored.removeAll { $0 == registration }
+            contents.stored?.removeAll { $0 == registration }
             contents.generation += 1
         }
     }

@@ -1,3 +1,4 @@
+import CLinuxShims
 import Crypto
 import Foundation
 import Glibc
@@ -12,8 +13,12 @@ package enum ProgramFileError: Error, Equatable, Sendable {
     case changing
 }
 
-/// SHA-256 digests of files. A digest is used again while the file's stamp is unchanged, and a file is read once for all
-/// threads that ask at the same time.
+/// SHA-256 digests of files. A file is read once for all threads that ask at the same time.
+///
+/// A digest is used again while the file's stamp is unchanged, if the stamp shows each later change. A store to a mapped page
+/// changes the stamp only when it is the first one to that page, and in some file systems not even then. So a digest is kept
+/// only in file systems where the first store does, and only if nobody had the file open for writing, or mapped so, while it
+/// was read: a lease of the kernel says that. Any other file is read each time.
 package final class ContentDigests: Sendable {
     private static let capacity = 256
     /// Largest file that is looked at.
@@ -63,13 +68,20 @@ package final class ContentDigests: Sendable {
         if let known = digests.withLock({ $0[stamp] }) { return .success(known) }
         do throws(ProgramFileError) {
             let file = try NamedFile.open(name, in: folder)
+            let lease = ReadLease(file)
             willRead()
             guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
             let digest = try Self.contentDigest(of: file)
             guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
-            remember(digest, stamp)
+            if lease.end() { remember(digest, stamp) }
             return .success(digest)
         } catch { return .failure(error) }
+    }
+
+    /// Whether a file is remembered where it lies, once its last change has settled and nobody writes to it.
+    static func remembers(_ path: String) throws -> Bool {
+        let file = try NamedFile.open(path)
+        return ReadLease(file).end()
     }
 
     private func remember(_ digest: Data, _ key: FileStamp) {

@@ -1,7 +1,8 @@
 import Glibc
 
 /// The values that show whether a file is the same and unchanged: device, inode, size, and the times of its last change
-/// of content and of status. No program can set the last one.
+/// of content and of status. No program can set the last one. But a store to a page of a mapping, after the first one, leaves
+/// all of them as they are: see ``ContentDigests``.
 struct FileStamp: Hashable, Sendable {
     let device, inode: UInt64
     let size: Int64

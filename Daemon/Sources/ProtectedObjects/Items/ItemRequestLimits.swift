@@ -12,8 +12,8 @@ package enum ItemRequestLimits {
     package static let shownAccessControlByteCount = 4 * 1024
     /// All that one update changes: it is made as a whole, and held in memory until then.
     static let updateByteCount = 64 * 1024 * 1024
-    /// Items of one page, so that a page takes the connection's thread no longer than some milliseconds.
-    package static let pageCount = 500
+    /// Items of one page: a page is one piece of a long reading, and others wait for a piece.
+    package static let pageCount = RightStore.readCount
     /// Attributes of one page, before their encoding as a message adds to them.
     static let pageByteCount = WireLimits.messageByteCount / 2
     /// Queries of one deletion: two for each of so many identities that a message with all of them stays small.

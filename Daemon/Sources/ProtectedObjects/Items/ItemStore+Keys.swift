@@ -32,12 +32,17 @@ extension ItemStore {
         return matches
     }
 
+    /// Items that are looked through for a key's label.
+    private static let labelledCount = 16
+
     /// How programs call a key: the label of the first item that stands for it in the key's own access group, since only who
     /// may use the key is to name it. Nil where no such item has one, and where it cannot be read: it is for the person's
     /// ease, and keeps nobody from using the key.
     package func label(ofKey key: ObjectRecord) -> String? {
-        let query = ItemQuery(
+        var query = ItemQuery(
             itemClass: .key, allOf: [digests.term(ofKey: key.id)], anyOf: [digests.term(ofGroup: key.attributes.group)])
+        // A program may have made any number of them.
+        query.limit = Self.labelledCount
         do {
             let records = try vault.readItems { reader in
                 try reader.items(matching: query, owner: owner).compactMap { try readable($0.id, in: reader) }

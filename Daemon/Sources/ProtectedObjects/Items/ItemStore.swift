@@ -137,41 +137,123 @@ package struct ItemStore: Sendable {
         package var next: UInt64 = 0
     }
 
+    /// So few items are read at once, on any thread. More are read in pieces, each of which waits for its turn among the readers of
+    /// much.
+    private static let quickCount = 16
+
+    /// Whether a reading of so many items of a selection has to wait for turns, and so needs a thread of its own. Looks at
+    /// the list in memory alone.
+    package func isLong(_ selection: VisibleItems, from begin: UInt64 = 0, limit: Int = .max) throws -> Bool {
+        guard limit > Self.quickCount else { return false }
+        var query = selection.query
+        (query.begin, query.limit) = (begin, Self.quickCount + 1)
+        return try vault.readItems { try $0.items(matching: query, owner: owner).count > Self.quickCount }
+    }
+
+    /// One piece of a reading. A long one waits for its turn, and ends when its request was ended.
+    private func piece<Result>(ofLong isLong: Bool, _ body: () throws -> Result) throws -> Result {
+        try StretchRequester.current?.cancellation.check()
+        return try isLong ? StretchTurns.ofReading.withTurn(body) : body()
+    }
+
     /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
-    package func batch(_ selection: VisibleItems, from begin: UInt64, limit: Int) throws -> Batch {
-        try vault.readItems { reader in
-            var query = selection.query
-            query.begin = begin
-            let limit = min(limit, ItemRequestLimits.pageCount)
-            query.limit = limit + 1
-            var (batch, dataByteCount, attributeByteCount) = (Batch(), 0, 0)
-            for match in try reader.items(matching: query, owner: owner) {
-                let record = try item(match.id, in: reader)
-                dataByteCount += record.payload?.count ?? 0
-                attributeByteCount += record.attributes.count + record.accessControl.count
-                let isFull =
-                    dataByteCount > WireLimits.tailByteCount
-                    || attributeByteCount > ItemRequestLimits.pageByteCount || batch.openers.count == limit
-                guard batch.openers.isEmpty || !isFull else {
-                    batch.next = match.sequence
+    ///
+    /// - Parameters:
+    ///   - isLong: whether the reading waits for turns.
+    ///   - leavesOut: whether an item does not count; nil when each does.
+    package func batch(
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        leavingOut leavesOut: ((ItemOpener) throws -> Bool)? = nil
+    ) throws -> Batch {
+        let limit = min(limit, ItemRequestLimits.pageCount)
+        // Where some may be left out, more are looked at than are taken.
+        let isPicking = leavesOut != nil || selection.host != nil
+        let count = isPicking ? max(limit, isLong ? RightStore.readCount : Self.quickCount) : limit
+        return try piece(ofLong: isLong) {
+            let (records, next) = try records(selection, from: begin, count: count, stoppingAtFault: isPicking)
+            var batch = Batch(next: next)
+            for (sequence, record) in records {
+                let opener = try opener(record)
+                guard try leavesOut?(opener) != true, try mayAdmit(opener, selection) else { continue }
+                guard batch.openers.count < limit else {
+                    batch.next = sequence
                     break
                 }
-                batch.openers.append(try opener(record))
+                batch.openers.append(opener)
             }
             return batch
         }
     }
 
-    /// Lends all items of a selection from `begin` on, at most `limit`, one after the other. Unreadable ones are left out.
-    package func forEach(
-        _ selection: VisibleItems, from begin: UInt64, limit: Int, _ body: (ItemOpener) throws -> Void
-    ) throws {
+    /// The next rows of a selection, at most `count` and no more than fit into one page, and where those behind them begin.
+    ///
+    /// - Parameter stopsAtFault: whether a row that does not verify ends them, unless it is the first one.
+    private func records(
+        _ selection: VisibleItems, from begin: UInt64, count: Int, stoppingAtFault stopsAtFault: Bool
+    ) throws -> (records: [(sequence: UInt64, record: ItemRecord)], next: UInt64) {
         try vault.readItems { reader in
             var query = selection.query
-            (query.begin, query.limit) = (begin, limit)
+            (query.begin, query.limit) = (begin, count + 1)
+            var records: [(sequence: UInt64, record: ItemRecord)] = []
+            var (dataByteCount, attributeByteCount) = (0, 0)
             for match in try reader.items(matching: query, owner: owner) {
-                if let record = try readable(match.id, in: reader) { try body(opener(record)) }
+                let record: ItemRecord
+                do { record = try item(match.id, in: reader) } catch VaultError.corrupt
+                    where stopsAtFault && !records.isEmpty
+                { return (records, match.sequence) }
+                dataByteCount += record.payload?.count ?? 0
+                attributeByteCount += record.attributes.count + record.accessControl.count
+                let isFull =
+                    dataByteCount > WireLimits.tailByteCount
+                    || attributeByteCount > ItemRequestLimits.pageByteCount || records.count == count
+                guard records.isEmpty || !isFull else { return (records, match.sequence) }
+                records.append((match.sequence, record))
             }
+            return (records, 0)
+        }
+    }
+
+    /// Whether the item may be of the host that is asked for. Attributes in a closed class say so later.
+    private func mayAdmit(_ opener: ItemOpener, _ selection: VisibleItems) throws -> Bool {
+        guard selection.host != nil else { return true }
+        return try opener.closedClass != nil || selection.admits(opener.attributes())
+    }
+
+    /// Lends all items of a selection from `begin` on, at most `limit`, one after the other, in pieces. Unreadable ones are left
+    /// out.
+    ///
+    /// - Parameter isLong: whether the reading waits for turns.
+    package func forEach(
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        _ body: (ItemOpener) throws -> Void
+    ) throws {
+        try forEachPiece(selection, from: begin, limit: limit, asPartOfLong: isLong) { matches, reader in
+            try matches.compactMap { try readable($0.id, in: reader) }
+        } lending: { records in
+            for record in records { try body(opener(record)) }
+        }
+    }
+
+    /// Reads the items of a selection in pieces. While `body` runs, others use the lists.
+    private func forEachPiece<Piece>(
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        reading read: ([ItemMatch], VaultReader) throws -> Piece, lending body: (Piece) throws -> Void
+    ) throws {
+        var (query, left) = (selection.query, limit)
+        query.begin = begin
+        while left > 0 {
+            query.limit = min(RightStore.readCount, left)
+            let next: UInt64? = try piece(ofLong: isLong) {
+                let (piece, next) = try vault.readItems { reader in
+                    let matches = try reader.items(matching: query, owner: owner)
+                    let isFull = matches.count == query.limit
+                    return (try read(matches, reader), isFull ? matches.last.map { $0.sequence + 1 } : nil)
+                }
+                try body(piece)
+                return next
+            }
+            guard let next else { return }
+            (query.begin, left) = (next, left - query.limit)
         }
     }
 
@@ -186,19 +268,21 @@ package struct ItemStore: Sendable {
         }
     }
 
-    /// All items of a selection, to be changed together.
+    /// All items of a selection, to be changed together; read in pieces.
     ///
+    /// - Parameter isLong: whether the reading waits for turns. One that holds `OwnerAccount.changing` does not: see
+    ///   ``StretchTurns/withTurn(_:)``.
     /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
-    package func all(_ selection: VisibleItems) throws -> [ItemOpener] {
-        try vault.readItems { reader in
-            var byteCount = 0
-            return try reader.items(matching: selection.query, owner: owner).map { match in
-                let record = try item(match.id, in: reader)
-                byteCount += record.attributes.count + (record.payload?.count ?? 0)
-                guard byteCount <= ItemRequestLimits.updateByteCount else { throw Self.tooLarge }
-                return try opener(record)
-            }
+    package func all(_ selection: VisibleItems, asPartOfLong isLong: Bool) throws -> [ItemOpener] {
+        var (openers, byteCount): ([ItemOpener], Int) = ([], 0)
+        try forEachPiece(selection, from: 0, limit: .max, asPartOfLong: isLong) { matches, reader in
+            try matches.map { try item($0.id, in: reader) }
+        } lending: { records in
+            byteCount += records.reduce(0) { $0 + $1.attributes.count + ($1.payload?.count ?? 0) }
+            guard byteCount <= ItemRequestLimits.updateByteCount else { throw Self.tooLarge }
+            openers += try records.map(opener)
         }
+        return openers
     }
 
     private static let tooLarge = Refusal(

@@ -48,38 +48,64 @@ extension RightStore {
         }
     }
 
-    /// The number of a group's keys that no item refers to.
+    /// The number of a group's keys that no item refers to. Looks at some in each turn among the readers of much.
     package func countOfKeysWithoutItem(inGroup group: ExactName) throws -> Int {
-        try vault.read { reader in
-            try reader.objectIDs(owner: owner, kind: .enclaveKey, group: group)
-                .count { try !hasItem(forKey: $0, in: reader) }
+        var count = 0
+        try forEachPieceOfKeys(inGroup: group) { ids, reader in
+            try ids.count { try !hasItem(forKey: $0, in: reader) }
+        } lending: {
+            count += $0
         }
+        return count
+    }
+
+    /// Reads the keys of a group, or of all, in pieces, each in its turn among the readers of much. A request that was ended ends
+    /// it. While `body` runs, others use the store.
+    private func forEachPieceOfKeys<Piece>(
+        inGroup group: ExactName?, reading read: ([VaultID], VaultReader) throws -> Piece,
+        lending body: (Piece) throws -> Void
+    ) throws {
+        var place: Int?
+        repeat {
+            try StretchRequester.current?.cancellation.check()
+            place = try StretchTurns.ofReading.withTurn {
+                let (piece, next) = try vault.read { reader in
+                    let (ids, next) = try reader.objectIDs(
+                        owner: owner, kind: .enclaveKey, group: group, after: place, count: Self.readCount)
+                    return (try read(ids, reader), next)
+                }
+                try body(piece)
+                return next
+            }
+        } while place != nil
     }
 
     /// Some of the owner's keys, from all programs, in the order of their ids. Those that do not verify are listed among the
-    /// rights.
+    /// rights. Waits for its turn among the readers of much.
     ///
-    /// - Returns: the keys, and the offset of the next ones; nil when these were the last.
-    package func keys(from offset: Int, count: Int) throws -> (keys: [ObjectRecord], next: Int?) {
-        try vault.read { reader in
-            let ids = try reader.objectIDs(owner: owner, kind: .enclaveKey, from: offset, count: count)
-            let keys = try ids.compactMap { try Self.readable($0, owner: owner, in: reader) }
-            return (keys, ids.count < count ? nil : offset + count)
+    /// - Returns: the keys, each with whether an item refers to it, and the offset of the next ones; nil when these were the last.
+    package func keys(
+        from offset: Int, count: Int
+    ) throws -> (keys: [(key: ObjectRecord, hasItem: Bool)], next: Int?) {
+        try StretchTurns.ofReading.withTurn {
+            try vault.read { reader in
+                let ids = try reader.objectIDs(owner: owner, kind: .enclaveKey, from: offset, count: count)
+                let keys = try ids.compactMap { id -> (key: ObjectRecord, hasItem: Bool)? in
+                    guard let key = try Self.readable(id, owner: owner, in: reader) else { return nil }
+                    return (key, try hasItem(forKey: id, in: reader))
+                }
+                return (keys, ids.count < count ? nil : offset + count)
+            }
         }
     }
 
-    /// Lends each key that no item refers to, of one group or of all, and reads a few at a time: others use the store
-    /// meanwhile.
+    /// Lends each key that no item refers to, of one group or of all. Reads a few in each turn among the readers of much; a
+    /// request that was ended ends it.
     package func forEachKeyWithoutItem(inGroup group: ExactName?, _ body: (ObjectRecord) throws -> Void) throws {
-        let ids = try vault.read { reader in
-            try group.map { try reader.objectIDs(owner: owner, kind: .enclaveKey, group: $0) }
-                ?? reader.objectIDs(owner: owner, kind: .enclaveKey)
-        }
-        for part in ids.inParts(of: Self.readCount) {
-            let keys = try vault.read { reader in
-                try part.compactMap { try keyWithoutItem($0, in: reader) }
-            }
-            try keys.forEach(body)
+        try forEachPieceOfKeys(inGroup: group) { ids, reader in
+            try ids.compactMap { try keyWithoutItem($0, in: reader) }
+        } lending: {
+            try $0.forEach(body)
         }
     }
 

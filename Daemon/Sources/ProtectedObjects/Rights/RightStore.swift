@@ -357,16 +357,20 @@ package struct RightStore {
         }
     }
 
-    /// Destroys all rights of `application`, on a full disk too; returns which. When one of them may not be deleted, none
-    /// is.
-    package func removeAll(application: ExactName) throws -> [ObjectRecord] {
-        let records = try list(application: application).compactMap(\.record)
-        try records.forEach(Self.requireRemovable)
-        try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in
-            for record in records { try writer.removeObject(record.id, owner: owner) }
+    /// Destroys those of the listed rights that are still there, on a full disk too; returns which. When one of them may not be
+    /// deleted, none is.
+    ///
+    /// - Parameter listed: what ``list(application:)`` gave. It waits for its turn, so it comes before `OwnerAccount.changing`.
+    package func removeAll(_ listed: [ObjectRecord]) throws -> [ObjectRecord] {
+        try listed.forEach(Self.requireRemovable)
+        let removed = try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in
+            try listed.filter { record in
+                do { try writer.removeObject(record.id, owner: owner) } catch VaultError.notFound { return false }
+                return true
+            }
         }
         eraser.erase()
-        return records
+        return removed
     }
 }
 

@@ -4,8 +4,10 @@ import Foundation
 /// The whole list was verified when it was read, so an item that it does not name does not exist.
 ///
 /// Items keep their place (slot) in the order of creation. One table maps 64-bit keys to items. The keys of an item are
-/// its terms and the first halves of its identifier and of its uniqueness digest. An item found by a key is then
-/// compared in full.
+/// its terms and the first half of its uniqueness digest. An item found by a key is then compared in full.
+///
+/// The table of a list that was just read is made in pieces, one at each search, because the first search after a start
+/// should not wait for the whole of it. A search looks at every item that is not in the table yet.
 final class ItemCatalogue: ListContent {
     struct Entry: Equatable, Sendable {
         let id: ItemDigest
@@ -17,14 +19,15 @@ final class ItemCatalogue: ListContent {
 
         /// Without repetitions: two digests may share their first half, and a slot must not stand twice in one list.
         fileprivate var keys: [UInt64] {
-            var keys = [id.high]
-            for key in [index.uniqueness.high] + index.terms where !keys.contains(key) { keys.append(key) }
-            return keys
+            let first = index.uniqueness.high
+            return [first] + index.terms.filter { $0 != first }
         }
     }
 
     private var entries: [Entry?] = []
     private var postings: [UInt64: Postings] = [:]
+    /// The slots below this one are in ``postings``.
+    private var indexedCount = 0
     private var buckets: [[UInt32]]
     private(set) var count = 0
     private var changes: [Change] = []
@@ -63,15 +66,19 @@ final class ItemCatalogue: ListContent {
     func entry(_ id: VaultID) -> Entry? { slot(of: id).flatMap { entries[$0] } }
 
     func holds(_ uniqueness: ItemDigest, besides id: VaultID? = nil) -> Bool {
+        indexMore()
         let own = id.flatMap { ItemDigest($0) }
-        return postings[uniqueness.high]?.slots.contains { slot in
-            guard let entry = entries[Int(slot)] else { return false }
+        func isOther(_ entry: Entry?) -> Bool {
+            guard let entry else { return false }
             return entry.index.uniqueness == uniqueness && entry.id != own
-        } ?? false
+        }
+        return postings[uniqueness.high]?.slots.contains { isOther(entries[Int($0)]) } == true
+            || entries[indexedCount...].contains(where: isOther)
     }
 
     /// The entries that match, in the order of creation.
     func search(_ query: ItemQuery) -> [Entry] {
+        indexMore()
         var found: [Entry] = []
         visitCandidates(for: query) { slot in
             guard found.count < query.limit else { return false }
@@ -96,7 +103,7 @@ final class ItemCatalogue: ListContent {
 
     private func slot(of id: VaultID) -> Int? {
         guard let digest = ItemDigest(id) else { return nil }
-        return postings[digest.high]?.slots.first { entries[Int($0)]?.id == digest }.map { Int($0) }
+        return buckets[id.bucket].first { entries[Int($0)]?.id == digest }.map { Int($0) }
     }
 
     /// Lends the slots to search, until `body` is false: the items from `query.begin` on that have the rarest of the required
@@ -112,8 +119,20 @@ final class ItemCatalogue: ListContent {
             return
         }
         let lists = required.compactMap { postings[$0] }
-        guard lists.count == required.count, let rarest = lists.min(by: { $0.count < $1.count }) else { return }
-        rarest.visit(from: { sequence(at: Int($0)) >= query.begin }, body)
+        if lists.count == required.count, let rarest = lists.min(by: { $0.count < $1.count }) {
+            guard rarest.visit(from: { sequence(at: Int($0)) >= query.begin }, body) else { return }
+        }
+        for slot in max(indexedCount, place(of: query.begin))..<entries.count where !body(slot) { return }
+    }
+
+    /// Slots that one search adds to the table.
+    private static let indexingCount = 2048
+
+    private func indexMore() {
+        guard indexedCount < entries.count else { return }
+        let end = min(indexedCount + Self.indexingCount, entries.count)
+        for slot in indexedCount..<end { index(slot, from: [], to: entries[slot]?.keys ?? []) }
+        indexedCount = end
     }
 
     private func place(of sequence: UInt64) -> Int {
@@ -127,6 +146,7 @@ final class ItemCatalogue: ListContent {
 
     /// Adds an item at the end of the order.
     func append(_ entry: Entry) {
+        if indexedCount == entries.count { indexedCount += 1 }
         entries.append(nil)
         set(entries.count - 1, to: entry, isAddition: true)
     }
@@ -152,7 +172,6 @@ final class ItemCatalogue: ListContent {
     private func exchange(_ slot: Int, _ former: Entry?, _ entry: Entry?) {
         entries[slot] = entry
         let position = UInt32(slot)
-        let (old, new) = (former?.keys ?? [], entry?.keys ?? [])
         if let former, entry == nil {
             buckets[former.bucket].removeAll { $0 == position }
             count -= 1
@@ -161,6 +180,12 @@ final class ItemCatalogue: ListContent {
             buckets[entry.bucket].insert(position, at: index)
             count += 1
         }
+        if slot < indexedCount { index(slot, from: former?.keys ?? [], to: entry?.keys ?? []) }
+    }
+
+    /// Changes the keys that find a slot.
+    private func index(_ slot: Int, from old: [UInt64], to new: [UInt64]) {
+        let position = UInt32(slot)
         for key in old where !new.contains(key) {
             if postings[key]?.remove(position) == false { postings[key] = nil }
         }
@@ -185,7 +210,10 @@ final class ItemCatalogue: ListContent {
         while changes.count > count {
             let change = changes.removeLast()
             exchange(change.slot, entries[change.slot], change.former)
-            if change.isAddition { entries.removeLast() }
+            if change.isAddition {
+                entries.removeLast()
+                indexedCount = min(indexedCount, entries.count)
+            }
         }
     }
 
@@ -202,18 +230,15 @@ final class ItemCatalogue: ListContent {
     }
 
     /// Closes the gaps that removed items left.
-    private func compact() {
-        let kept = entries.compactMap { $0 }
-        entries = []
-        postings = [:]
-        count = 0
-        buckets = Array(repeating: [], count: VaultTable.items.bucketCount)
-        take(kept)
-    }
+    private func compact() { take(entries.compactMap { $0 }) }
 
+    /// Puts these entries in place of all others.
     private func take(_ ordered: [Entry]) {
-        entries = Array(repeating: nil, count: ordered.count)
-        for (slot, entry) in ordered.enumerated() { exchange(slot, nil, entry) }
+        entries = ordered
+        count = ordered.count
+        buckets = Array(repeating: [], count: VaultTable.items.bucketCount)
+        for (slot, entry) in ordered.enumerated() { buckets[entry.bucket].append(UInt32(slot)) }
+        (postings, indexedCount) = ([:], 0)
     }
 }
 
@@ -236,10 +261,11 @@ private struct Postings {
     var count: Int { 1 + others.count }
     var slots: [UInt32] { [first] + others }
 
-    /// Lends the slots in order, from the first one on for which `isBehind` holds, until `body` is false.
-    func visit(from isBehind: (UInt32) -> Bool, _ body: (Int) -> Bool) {
-        if isBehind(first), !body(Int(first)) { return }
-        for slot in others[others.firstIndexInOrder(where: isBehind)...] where !body(Int(slot)) { return }
+    /// Lends the slots in order, from the first one on for which `isBehind` holds, until `body` is false. Returns whether it never was.
+    func visit(from isBehind: (UInt32) -> Bool, _ body: (Int) -> Bool) -> Bool {
+        if isBehind(first), !body(Int(first)) { return false }
+        for slot in others[others.firstIndexInOrder(where: isBehind)...] where !body(Int(slot)) { return false }
+        return true
     }
 
     mutating func insert(_ slot: UInt32) {

@@ -81,12 +81,31 @@ final class Manifest: ListContent {
     func objects(of kind: ObjectKind, from offset: Int, count: Int) -> [VaultID] {
         var (found, skipped): ([VaultID], Int) = ([], 0)
         for bucket in buckets.indices where !buckets[bucket].isEmpty {
-            let objects = objects(inBucket: bucket, of: kind, group: nil)
-            found += objects.dropFirst(max(0, offset - skipped)).prefix(count - found.count)
-            skipped += objects.count
+            let present = buckets[bucket].values.count { ObjectTag($0.tag)?.place?.kind == kind }
+            if skipped + present > offset {
+                found += objects(inBucket: bucket, of: kind, group: nil).dropFirst(max(0, offset - skipped))
+                    .prefix(count - found.count)
+            }
+            skipped += present
             if found.count == count { break }
         }
         return found
+    }
+
+    /// Those of ``objects(of:group:)`` that some buckets list, beginning with the bucket `first`: as many buckets as have `count` of
+    /// them, or `scanCount` rows of any kind, and one at least.
+    ///
+    /// - Returns: also the next bucket; nil when these were the last.
+    func objects(
+        of kind: ObjectKind, group: UInt64?, fromBucket first: Int, count: Int, scanning scanCount: Int
+    ) -> (ids: [VaultID], next: Int?) {
+        var (found, scanned): ([VaultID], Int) = ([], 0)
+        for bucket in buckets.indices.dropFirst(first) {
+            guard found.count < count, scanned < scanCount else { return (found, bucket) }
+            scanned += buckets[bucket].count
+            found += objects(inBucket: bucket, of: kind, group: group)
+        }
+        return (found, nil)
     }
 
     /// At most `count` objects of a place, in the order of their ids, those behind `last`. Not for keys, which are not kept in

@@ -107,6 +107,21 @@ extension VaultReader {
         try objectList(of: owner).objects(of: kind, group: place(kind, group, owner).group)
     }
 
+    /// A piece of ``objectIDs(owner:kind:group:)``, or of those of all groups, with about `count` of them.
+    ///
+    /// - Parameter place: where the piece before ended; nil for the first one.
+    /// - Returns: also where this one ended; nil when it was the last.
+    public func objectIDs(
+        owner: VaultID, kind: ObjectKind, group: ExactName?, after place: Int?, count: Int
+    ) throws -> (ids: [VaultID], next: Int?) {
+        try objectList(of: owner).objects(
+            of: kind, group: group.map { try self.place(kind, $0, owner).group }, fromBucket: place ?? 0, count: count,
+            scanning: Self.scanCount)
+    }
+
+    /// Listed rows that are looked at in memory in one piece.
+    private static let scanCount = 4096
+
     /// At most `count` of ``objectIDs(owner:kind:)``, beginning at `offset`.
     public func objectIDs(owner: VaultID, kind: ObjectKind, from offset: Int, count: Int) throws -> [VaultID] {
         try objectList(of: owner).objects(of: kind, from: offset, count: count)

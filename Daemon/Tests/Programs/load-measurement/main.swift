@@ -1,13 +1,15 @@
 // Measures how long another program's requests take while one program asks for much, in a store with many items and rights.
 //
 //   load-measurement serve FOLDER RIGHTS ITEMS            makes the store, serves it, and prints where; ends with its input
-//   load-measurement press SOCKET CONNECTIONS SECONDS WHAT   asks for WHAT (lists, all-lists, diagnoses, status) on so many connections
+//   load-measurement press SOCKET CONNECTIONS SECONDS WHAT   asks for WHAT (lists, all-lists, diagnoses, status, items, prune) on so many
+//                                                         connections; for items it makes 3,000 guarded ones of its own first
 //   load-measurement find SOCKET SECONDS                  finds one right of its own again and again, and prints the times
 //
 // `press` and `find` must run from copies with other names: the daemon tells programs apart by their paths.
 
 import AccessControl
 import BrokerTestSupport
+import Enclave
 import ExactNames
 import Foundation
 import OstiaryWire
@@ -31,6 +33,12 @@ func memoryKilobytes() -> String {
     return status.split(separator: "\n").first { $0.hasPrefix("VmRSS") }.map(String.init) ?? ""
 }
 
+/// Items of this program under a rule that only the passcode satisfies.
+func makeGuardedItems(_ count: Int, _ client: TestClient) throws {
+    let guarded = try AccessControl.item(Requirement(anyOf: [.passcode]), .always)
+    for number in 0..<count { try client.addItem(["acct": .text("\(number)")], accessControl: guarded) }
+}
+
 switch arguments.first {
 case "serve":
     let (rights, items) = (Int(arguments[2])!, UInt64(arguments[3])!)
@@ -39,6 +47,8 @@ case "serve":
     let owner = fixture.account.id
     let client = try fixture.client()
     try client.create("template", AccessControl(availability: .always, using: .unrestricted))
+    // Before the items, which open with nothing.
+    try fixture.setPasscode()
     let vault = fixture.account.rights.vault
     let template = try vault.read { try $0.objects(owner: owner, kind: .right) }.compactMap(\.record)[0]
     for begin in stride(from: 0, to: rights, by: 2000) {
@@ -71,6 +81,15 @@ case "serve":
             }
         }
     }
+    let open = AccessControl(availability: .always, using: .unrestricted)
+    try vault.write("keys") { writer in
+        for number in 0..<2000 {
+            let group = ExactName("\(arguments[1]) \(number / 10)")
+            let key = try fixture.account.rights.prepare(
+                .key(.p256, in: group, open, shown: Data(), applicationPassword: nil))
+            try writer.insertObject(key)
+        }
+    }
     try fixture.restart()
     print(
         "first look at the items: \(try seconds { _ = try fixture.account.rights.vault.readItems { try $0.itemCount(owner: owner) } }) s"
@@ -83,8 +102,9 @@ case "serve":
         fflush(nil)
     }
 case "press":
-    let end = ContinuousClock.now + .seconds(Double(arguments[3])!)
     let (socket, what) = (arguments[1], arguments[4])
+    if what == "items" { try makeGuardedItems(3000, TestClient(socketPath: socket)) }
+    let end = ContinuousClock.now + .seconds(Double(arguments[3])!)
     let done = concurrently(Int(arguments[2])!) { _ in
         let client = try TestClient(socketPath: socket)
         var count = 0
@@ -92,6 +112,12 @@ case "press":
             switch what {
             case "diagnoses": try client.call(.diagnose(.init()))
             case "status": try client.call(.status(.init()))
+            case "prune": try client.call(.pruneKeys(.init()))
+            case "items":
+                guard
+                    try refusal({ _ = try client.page(TestClient.query(), use: TestClient.silentUse()) })
+                        == .notInteractive
+                else { exit(4) }
             default:
                 var cursor = Data()
                 repeat {

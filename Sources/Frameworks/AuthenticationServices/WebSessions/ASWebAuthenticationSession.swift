@@ -11,7 +11,12 @@ import LoopbackCallback
 /// ``ASWebAuthenticationSessionError/presentationContextInvalid`` with the reason. Nothing here could bring such an address to a
 /// program that runs.
 ///
-/// Any program of this machine can send a request to the port. Check `state` and use PKCE (RFC 8252, section 8).
+/// Connections of other users' programs are refused. If the page's address has a `state`, only a return with the same `state` ends the
+/// session. Any program of the same user can still send one, so use PKCE (RFC 8252, section 8). Others see the page's address among
+/// the arguments of the browser's processes: put no secret into it.
+///
+/// A session waits until the page returns or ``cancel()`` ends it, because no browser tells that its person has given up. Set a time
+/// limit of your own.
 open class ASWebAuthenticationSession: NSObject, @unchecked Sendable {
     // SAFETY: (@unchecked) `lock` guards every change. The completion is called once, on the main queue.
 
@@ -109,7 +114,7 @@ open class ASWebAuthenticationSession: NSObject, @unchecked Sendable {
     private func listen(on port: UInt16, _ path: String) throws(CallbackListener.Failure) {
         let listener = try CallbackListener(port: port)
         lock.withLock { self.listener = listener }
-        listener.wait(for: path) { [self] url in end(.success(url)) }
+        listener.wait(for: ExpectedRequest(path: path, from: url)) { [self] url in end(.success(url)) }
     }
 
     /// Why the session cannot start; nil if nothing is in its way.

@@ -1,4 +1,5 @@
 public import Foundation
+import LoopbackCallback
 
 extension ASWebAuthenticationSession {
     /// Where a page ends (Apple's `ASWebAuthenticationSession.Callback`).
@@ -20,8 +21,11 @@ extension ASWebAuthenticationSession {
         }
 
         /// Ostiary's own: `http://127.0.0.1:PORT/PATH` of this machine. The port must be free while the session runs.
+        ///
+        /// - Parameter path: with percent encoding or without; a slash at the end counts.
         public static func loopback(port: UInt16, path: String) -> Callback {
-            Callback(kind: .loopback(port: port, path: path.hasPrefix("/") ? path : "/" + path))
+            let path = path.removingPercentEncoding ?? path
+            return Callback(kind: .loopback(port: port, path: path.hasPrefix("/") ? path : "/" + path))
         }
 
         /// Whether an address ends the session.
@@ -29,10 +33,11 @@ extension ASWebAuthenticationSession {
             switch kind {
             case .scheme(let scheme): url.scheme?.lowercased() == scheme.lowercased()
             case .https(let host, let path):
-                url.scheme?.lowercased() == "https" && url.host?.lowercased() == host.lowercased() && url.path == path
+                url.scheme?.lowercased() == "https" && url.host?.lowercased() == host.lowercased()
+                    && ExpectedRequest.path(of: url) == path
             case .loopback(let port, let path):
                 url.scheme?.lowercased() == "http" && url.host == "127.0.0.1" && url.port == Int(port)
-                    && url.path == path
+                    && ExpectedRequest.path(of: url) == path
             }
         }
 
@@ -45,7 +50,7 @@ extension ASWebAuthenticationSession {
             guard places.count == 1, let place = places[0], place.scheme?.lowercased() == "http",
                 place.host == "127.0.0.1", let port = place.port.flatMap(UInt16.init(exactly:)), port > 0
             else { return self }
-            return .loopback(port: port, path: place.path)
+            return Callback(kind: .loopback(port: port, path: ExpectedRequest.path(of: place)))
         }
     }
 }

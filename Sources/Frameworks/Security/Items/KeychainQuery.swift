@@ -288,7 +288,9 @@ extension CertificateMatch {
             }
         case .trustedOnly:
             guard try value.boolean(of: key.rawValue), itemClass.isCertificateLike else { return }
-            throw StatusError(errSecUnimplemented, "kSecMatchTrustedOnly is not supported: no trust is evaluated here.")
+            throw StatusError(
+                errSecUnimplemented,
+                "kSecMatchTrustedOnly is not supported: a search verifies no chains. Ask SecTrust about what it finds.")
         }
     }
 

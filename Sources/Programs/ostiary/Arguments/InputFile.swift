@@ -25,6 +25,11 @@ struct InputFile: ExpressibleByArgument, Equatable {
     /// For messages.
     var name: String { isStandardInput ? "standard input" : path }
 
+    /// Nil for what is no regular file, or not there.
+    var identity: FileIdentity? {
+        isStandardInput ? FileIdentity(descriptor: STDIN_FILENO) : FileIdentity(path: path)
+    }
+
     /// The file's name for prompts. It leaves out the folders, which tell more about the person than about the file.
     var shortName: String { isStandardInput ? name : PathName.last(of: path) }
 

@@ -17,6 +17,16 @@ enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {
         case .certificate: "cert"
         }
     }
+
+    /// For questions; with an s of several.
+    var noun: String {
+        switch self {
+        case .generic: "generic password"
+        case .internet: "internet password"
+        case .key: "key"
+        case .certificate: "certificate"
+        }
+    }
 }
 
 /// An attribute by the word that this command has for it, or by Apple's four letters.
@@ -42,6 +52,9 @@ enum ItemAttributeName {
         if let word = words.first(where: { $0.key == text }) { return word.value }
         return text.utf8.count == 4 ? text : nil
     }
+
+    /// The word of this command for Apple's name, or that name.
+    static func word(for key: String) -> String { words.first { $0.value == key }?.key ?? key }
 
     /// `text` as the value of the attribute `key`. If Apple stores the attribute as a number, a number in `text`
     /// becomes one. If the attribute is the availability, `text` becomes Apple's name of a class; nil for an unknown
@@ -130,11 +143,55 @@ struct ItemArguments: ParsableArguments {
         return attributes
     }
 
-    /// ``selection``; refuses to mean every item of the class by saying nothing.
-    func narrowSelection() throws -> ItemSelection {
+    /// ``selection``, or the item with the id; refuses to mean every item of the class by saying nothing.
+    func narrowSelection(id: Data? = nil) throws -> ItemSelection {
+        if let id {
+            guard attributes.isEmpty else {
+                throw CommandError.usage("--id names one item of any class; leave its attributes out.")
+            }
+            return ItemSelection(itemClass: "", synchronizable: .any, id: id)
+        }
         guard !attributes.isEmpty else {
-            throw CommandError.usage("Say which item is meant, for example with --service and --account.")
+            throw CommandError.usage(
+                "Say which item is meant, for example with --service and --account, or with --id.")
         }
         return selection
     }
+
+    /// The selected items in words, for a question: `2 generic passwords with the service “mail”`.
+    func words(for count: ItemCount, id: Data? = nil) -> String {
+        if let id { return "the item with the id \(id.hexadecimal)" }
+        // Where the count is not complete, there is one more.
+        let least = count.isComplete ? count.counted : count.counted + 1
+        return (count.isComplete ? "" : "at least ")
+            + "\(least) \(itemClass.noun)\(least == 1 ? "" : "s")\(attributeWords)"
+    }
+
+    /// What the question says besides.
+    static func note(on count: ItemCount, id: Data?) -> String {
+        count.isComplete || id != nil ? "" : " More may be locked or under a rule."
+    }
+
+    private var attributeWords: String {
+        let words = attributes.map { key, value in
+            let shown =
+                switch value {
+                case .text(let text): text.quotedName
+                case .number(let number): "\(number)"
+                case .data(let data): data.hexadecimal
+                case .date(let date): Timestamp(date).localText()
+                }
+            return "the \(ItemAttributeName.word(for: key)) \(shown)"
+        }
+        return words.isEmpty ? "" : " with " + words.sorted().joined(separator: " and ")
+    }
+}
+
+/// `--id` of the commands for items that exist.
+struct ItemIDOption: ParsableArguments {
+    @Option(
+        name: .customLong("id"),
+        help: ArgumentHelp("The id of one item, instead of its class and attributes.", valueName: "id"),
+        transform: RightRemove.checkedID)
+    var id: Data?
 }

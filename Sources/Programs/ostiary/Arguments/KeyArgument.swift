@@ -6,8 +6,16 @@ import OstiaryWire
 
 /// The enclave key that a command is about: by the label of its item, or by its id.
 struct KeyArgument: ParsableArguments {
-    @Argument(help: "The label of the key, or its id.", transform: Self.checkedLabel)
-    var name: String
+    @Argument(help: "The label of the key, or its id. Left out with --id.", transform: Self.checkedLabel)
+    var name: String?
+
+    @Option(
+        name: .customLong("id"),
+        help: ArgumentHelp("The id instead of the label, as the lists show it.", valueName: "id"),
+        transform: RightRemove.checkedID)
+    var keyID: Data?
+
+    static let missing = ValidationError("Say which key: its label, or --id.")
 
     /// Refuses text that can be neither label nor id as wrong usage.
     static func checkedLabel(_ text: String) throws -> String {
@@ -32,7 +40,11 @@ struct KeyArgument: ParsableArguments {
     }
 
     /// The key itself.
-    func find() throws -> EnclaveKey { try Self.findItem(name).enclaveKey() }
+    func find() throws -> EnclaveKey {
+        if let keyID { return try OstiaryClient.shared.key(id: keyID) }
+        guard let name else { throw Self.missing }
+        return try Self.findItem(name).enclaveKey()
+    }
 }
 
 /// The items that stand for keys of the enclave.

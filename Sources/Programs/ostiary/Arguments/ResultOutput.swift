@@ -13,10 +13,11 @@ struct ResultOutput: ParsableArguments {
         }
     }
 
-    /// Checks the place before anybody is asked for a factor; see ``OutputOption/usable(for:)``.
-    func usable(for content: OutputFile.Content) throws -> ResultDestination {
-        guard json.isGiven else { return .bytes(try output.usable(for: content)) }
-        return output.output == nil ? .object : .fileAndObject(try output.usable(for: content))
+    /// Checks the place before anybody is asked for a factor; see ``OutputOption/usable(for:apartFrom:)``.
+    func usable(for content: OutputFile.Content, apartFrom inputs: [InputFile] = []) throws -> ResultDestination {
+        guard json.isGiven else { return .bytes(try output.usable(for: content, apartFrom: inputs)) }
+        return output.output == nil
+            ? .object : .fileAndObject(try output.usable(for: content, apartFrom: inputs))
     }
 }
 

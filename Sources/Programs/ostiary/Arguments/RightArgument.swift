@@ -28,15 +28,32 @@ struct RightArgument: ParsableArguments {
 }
 
 /// Names of rights for a shell's completion.
+///
+/// Bash gives them to `compgen -W`, which expands each word as if the person had typed it: a right with the name `$(…)` would run a
+/// command. So only names are offered that no shell reads as anything but a word. Every program of the user can name rights.
 enum RightNameCompletion {
+    private static let marks = Set("._-@+/".utf8)
+
     static func names(startingWith prefix: String) -> [String] {
         // A shell that completes a word has no place for an error: no daemon, no suggestions.
         let rights = (try? OstiaryClient.shared.rights()) ?? []
         return rights.compactMap { right in
-            guard case .intact(let right) = right, right.identifier.hasPrefix(prefix),
-                right.identifier == right.identifier.escapedName
+            guard case .intact(let right) = right, right.identifier.hasPrefix(prefix), isWord(right.identifier)
             else { return nil }
             return right.identifier
+        }
+    }
+
+    /// Whether the name has only letters and digits of ASCII and a few marks, and is no option.
+    static func isWord(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first != UInt8(ascii: "-") else { return false }
+        return name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: marks.contains(byte)
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ struct SigningFiles: ParsableArguments {
         help: ArgumentHelp(
             "The file to sign, - for standard input. Of several files each gets its signature in FILE.sig.",
             valueName: "file"))
-    var files: [InputFile]
+    var files: [InputFile] = []
 
     @OptionGroup var algorithm: SigningAlgorithmOption
     @OptionGroup var result: ResultOutput
@@ -17,7 +17,16 @@ struct SigningFiles: ParsableArguments {
     private static let namedFileCount = 5
     private static let fileLimit = 1000
 
-    func validate() throws {
+    /// The same with another file before the others.
+    func behind(_ file: InputFile?) -> SigningFiles {
+        var all = self
+        if let file { all.files.insert(file, at: 0) }
+        return all
+    }
+
+    /// Refuses files that do not go together, as wrong usage.
+    func check() throws {
+        guard !files.isEmpty else { throw ValidationError("Name a file to sign, or - for standard input.") }
         guard files.count > 1 else { return }
         guard files.count <= Self.fileLimit else {
             throw ValidationError("One call signs at most \(Self.fileLimit) files.")
@@ -43,6 +52,7 @@ struct SigningFiles: ParsableArguments {
     ///
     /// - Parameter authorize: asks the person, once for all files; gives the function that signs one of them.
     func sign(_ authorize: () throws -> (InputFile, SigningInput) throws -> Data) throws {
+        try requireDistinct()
         let write = try destination()
         let inputs = try files.map { try algorithm.input($0, keepsContent: files.count == 1) }
         let sign = try authorize()
@@ -52,15 +62,26 @@ struct SigningFiles: ParsableArguments {
     /// Checks the places of all signatures, and gives the function that writes them there.
     private func destination() throws -> ([Data]) throws -> Void {
         guard files.count > 1 else {
-            let destination = try result.usable(for: .binary)
+            let destination = try result.usable(for: .binary, apartFrom: files)
             return { try destination.write($0[0], as: .binary, key: "signature") }
         }
         guard !result.json.isGiven else {
             return { try JSONOutput.print(SignatureListDocument(files: files.map(\.name), signatures: $0)) }
         }
         let places = files.map { OutputFile($0.name + ".sig") }
-        let usable = try OutputOption.usable(places, for: .binary, result.output.force)
-        return { for (file, signature) in zip(usable, $0) { try file.write(signature, as: .binary) } }
+        let usable = try OutputOption.usable(places, for: .binary, result.output.force, apartFrom: files)
+        return { try OutputFile.write(zip(usable, $0).map { (file: $0, data: $1) }, as: .binary) }
+    }
+
+    /// Refuses two names of one file, which would get one signature twice.
+    private func requireDistinct() throws(CommandError) {
+        var names: [FileIdentity: String] = [:]
+        for file in files {
+            guard let identity = file.identity else { continue }
+            if let other = names.updateValue(file.name, forKey: identity) {
+                throw .usage("A file is given twice: \(other.quotedName) and \(file.name.quotedName).")
+            }
+        }
     }
 }
 

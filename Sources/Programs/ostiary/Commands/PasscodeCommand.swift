@@ -62,7 +62,10 @@ struct PasscodeOptions: ParsableArguments {
     @OptionGroup var json: JSONFlag
 
     func carryOut(_ action: WirePasscodeAction, _ purpose: String, outcome: String) throws {
-        try OstiaryClient.shared.passcode(action, interaction: reason.interaction(otherwise: purpose))
+        let interaction = reason.interaction(otherwise: purpose)
+        try PasscodeProgress.showing(isEnabled: !json.isGiven && StandardError.isTerminal) {
+            try OstiaryClient.shared.passcode(action, interaction: interaction)
+        }
         try json.announce("The passcode is \(outcome).", ["passcode": outcome])
     }
 }

@@ -1,4 +1,3 @@
-import AccessControl
 import ArgumentParser
 import OstiaryClient
 import OstiaryWire
@@ -29,7 +28,7 @@ struct UnlockCommand: ParsableCommand {
         guard !status.unlocked || waitsForPasscode else { return "The store is unlocked already." }
         let interaction = reason.interaction(otherwise: status.unlocked ? "use fingers again" : "unlock the store")
         // Not the policy "biometry or passcode": nothing but the passcode opens the store.
-        try AuthorizationContext().authorize(.requirement(Requirement(anyOf: [.passcode])), interaction: interaction)
+        try AuthorizationContext().authorize(.store, interaction: interaction)
         return "Unlocked."
     }
 }

@@ -1,3 +1,4 @@
+import CommandFailures
 import KeyAlgorithms
 import UnixSocket
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandFailures
 import OstiaryClient
 
 /// The message about an error that ended the command, and the exit status.
@@ -34,18 +35,24 @@ struct FailureReport {
             self.init(code: FailureDocument.unclassified, FailureClass("failed", .failed), "\(error)")
             return
         }
+        let unknown = SubcommandSuggestion.unknownWord(in: arguments)
+        let fault = unknown.map { "There is no command `\($0.command)`" } ?? Ostiary.message(for: error)
         let suggestion = SubcommandSuggestion.text(for: arguments)
-        let message = [Ostiary.message(for: error), suggestion].compactMap(\.self).joined(separator: ". ")
+        let message = [fault, suggestion].compactMap(\.self).joined(separator: ". ")
         let usage = CommandError.usage(EchoedArguments.clipped(in: message, arguments))
+        let text = Self.text(of: error, unknown == nil ? nil : fault, suggestion)
         self.init(
             status: .usage,
             document: FailureDocument(code: usage.code, name: usage.failureClass.name, message: usage.description),
-            text: EchoedArguments.clipped(in: Self.text(of: error, suggestion), arguments).visibleText)
+            text: EchoedArguments.clipped(in: text, arguments).visibleText)
     }
 
     /// The parser's message, with the suggestion behind its first line.
-    private static func text(of error: any Error, _ suggestion: String?) -> String {
+    ///
+    /// - Parameter fault: in place of the parser's first line, which names an option where the command is unknown.
+    private static func text(of error: any Error, _ fault: String?, _ suggestion: String?) -> String {
         var lines = Ostiary.fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        if let fault, !lines.isEmpty { lines[0] = "Error: \(fault)."[...] }
         if let suggestion { lines.insert(suggestion[...], at: min(1, lines.count)) }
         return lines.joined(separator: "\n")
     }
@@ -66,25 +73,10 @@ struct FailureReport {
     /// Writes the report on standard error.
     func write(asJSON: Bool) {
         if text.isEmpty { return }
-        guard asJSON, let json = try? JSONOutput.text(FailureDocument.Envelope(error: document), on: .oneLine) else {
+        guard asJSON, let json = document.line else {
             // Words are better than nothing where JSON cannot be made.
             return StandardError.line(text)
         }
         StandardError.line(json)
     }
-}
-
-/// `{"error": {…}}`, what standard error holds when `--json` was given.
-struct FailureDocument: Encodable {
-    struct Envelope: Encodable {
-        let error: FailureDocument
-    }
-
-    /// The code of an error that has none of its own.
-    static let unclassified = -199
-
-    let code: Int
-    let name: String
-    let message: String
-    var retryAfterSeconds: Double?
 }

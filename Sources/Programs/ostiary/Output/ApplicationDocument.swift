@@ -4,6 +4,7 @@ import OstiaryClient
 struct ApplicationDocument: Encodable {
     let path: String
     let id: String
+    /// In order. The id is always one of them.
     let accessGroups: [String]
     let webCredentials: [String]
     let browser: Bool
@@ -17,7 +18,9 @@ struct ApplicationDocument: Encodable {
     init(_ application: RegisteredApplication) {
         path = application.path
         id = application.applicationID
-        accessGroups = application.accessGroups
+        accessGroups =
+            application.accessGroups
+            + (application.accessGroups.contains(application.applicationID) ? [] : [application.applicationID])
         webCredentials = application.webCredentials
         browser = application.isBrowser
         label = application.label

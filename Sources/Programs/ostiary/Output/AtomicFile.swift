@@ -14,18 +14,9 @@ enum AtomicFile {
         _ bytes: UnsafeRawBufferPointer, to path: String, mode: mode_t, replacing: Bool
     ) throws(SystemCallError) {
         guard !isSpecial(path) else { return try unsafe writeThrough(bytes, to: path) }
-        let target = resolved(path)
-        let temporary = temporaryPath(beside: target)
-        let descriptor = try Descriptor(
-            unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode), from: "open",
-            subject: path)
-        do throws(SystemCallError) {
-            try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
-            guard fsync(descriptor.number) == 0 else { throw SystemCallError("fsync", subject: path) }
-            let isThere = replacing ? unsafe rename(temporary, target) == 0 : name(temporary, target)
-            guard isThere else { throw SystemCallError("rename", subject: path) }
-        } catch {
-            unsafe unlink(temporary)
+        let file = try unsafe NewFile(bytes, for: path, mode: mode)
+        do throws(SystemCallError) { try file.place(replacing: replacing) } catch {
+            file.discard()
             throw error
         }
     }
@@ -49,39 +40,26 @@ enum AtomicFile {
         return unsafe lstat(path, &status) == 0 && !isSpecial(path)
     }
 
-    /// Gives the file its name, unless another file has it: a second name is never made over an older file. Where the file
-    /// system has no second names, the last look decides.
-    private static func name(_ temporary: String, _ target: String) -> Bool {
-        if unsafe link(temporary, target) == 0 { return unsafe unlink(temporary) == 0 }
-        guard [EPERM, ENOSYS, EOPNOTSUPP].contains(errno) else { return false }
-        var status = stat()
-        guard unsafe lstat(target, &status) != 0 else {
-            errno = EEXIST
-            return false
-        }
-        return unsafe rename(temporary, target) == 0
-    }
-
-    private static func isSpecial(_ path: String) -> Bool {
+    static func isSpecial(_ path: String) -> Bool {
         var status = stat()
         return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
-    private static func writeThrough(_ bytes: UnsafeRawBufferPointer, to path: String) throws(SystemCallError) {
+    static func writeThrough(_ bytes: UnsafeRawBufferPointer, to path: String) throws(SystemCallError) {
         let descriptor = try Descriptor(
             unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY), from: "open", subject: path)
         try unsafe StreamDescriptor(number: descriptor.number).write(bytes, subject: path)
     }
 
     /// Where `path` leads; itself when nothing is there yet.
-    private static func resolved(_ path: String) -> String {
+    static func resolved(_ path: String) -> String {
         guard let real = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(real) }
         return unsafe String(cString: real)
     }
 
     /// A name in the same folder, so that the rename stays within one file system. Short enough beside any file name.
-    private static func temporaryPath(beside path: String) -> String {
+    static func temporaryPath(beside path: String) -> String {
         PathName.folder(of: path) + "/.ostiary-" + String(UInt64.random(in: .min ... .max), radix: 36)
     }
 }

@@ -74,6 +74,17 @@ struct OutputFile: Equatable {
         }
     }
 
+    /// Writes several results to files, all or none.
+    ///
+    /// - Parameter results: of places that are files, and all of which may be overwritten, or none.
+    static func write(_ results: [(file: OutputFile, data: Data)], as content: Content) throws(CommandError) {
+        let files = results.compactMap { result in result.file.path.map { (path: $0, bytes: Array(result.data)) } }
+        do {
+            try AtomicFile.write(
+                files, mode: content == .secret ? 0o600 : 0o666, replacing: results.contains { $0.file.replaces })
+        } catch { throw .unwritableOutput(error) }
+    }
+
     func write(_ data: Data, as content: Content) throws {
         try unsafe data.withUnsafeBytes { try unsafe write($0, as: content) }
     }

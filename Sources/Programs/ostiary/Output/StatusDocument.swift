@@ -8,11 +8,20 @@ struct StatusDocument: Encodable {
         let failedAttempts: UInt32?
         /// Whole seconds.
         let lockedOutSeconds: Double?
+        /// Nil while no change of the passcode is being made.
+        let changing: Progress?
+    }
+
+    struct Progress: Encodable {
+        let done: UInt32
+        let total: UInt32
     }
 
     struct Rights: Encodable {
         let count: UInt32
         let unreadableCount: UInt32
+        /// True when the store's list cannot be read; absent otherwise.
+        var isUnknown: Bool?
     }
 
     struct Factor: Encodable {
@@ -75,7 +84,9 @@ struct StatusDocument: Encodable {
         unlocked = status.unlocked
         unlockedSinceStart = status.unlockedSinceStart
         passcode = Passcode(status.passcode)
-        rights = Rights(count: status.rights.count, unreadableCount: status.rights.unreadableCount)
+        rights = Rights(
+            count: status.rights.count, unreadableCount: status.rights.unreadableCount,
+            isUnknown: status.rights.isUnknown ? true : nil)
         factors = status.factors.map {
             Factor(factor: $0.factor, available: $0.available, strength: $0.strength, note: $0.note)
         }
@@ -114,6 +125,9 @@ extension StatusDocument {
     }
 
     private var rightsText: String {
+        guard rights.isUnknown != true else {
+            return "unknown, because the store's list cannot be read: see `ostiary doctor`"
+        }
         guard rights.unreadableCount > 0 else { return "\(rights.count)" }
         return "\(rights.count), and \(rights.unreadableCount) unreadable: see `ostiary right list`"
     }
@@ -132,6 +146,7 @@ extension StatusDocument.Passcode {
         isSet = passcode.isSet
         failedAttempts = passcode.failedAttempts
         lockedOutSeconds = passcode.lockedOutSeconds?.rounded(.up)
+        changing = passcode.changing.map { StatusDocument.Progress(done: $0.done, total: $0.total) }
     }
 
     fileprivate var text: String {
@@ -145,6 +160,7 @@ extension StatusDocument.Passcode {
         if let seconds = lockedOutSeconds, seconds > 0 {
             parts.append("locked out for \(DurationText.text(seconds: seconds))")
         }
+        if let changing { parts.append("being changed, \(changing.done) of \(changing.total) entries done") }
         return parts.joined(separator: ", ")
     }
 }

@@ -166,6 +166,17 @@ void ostiary_unguard_file(const ostiary_file_identity *identity);
 // Whether a file is guarded: 1 or 0.
 int ostiary_is_guarded(const ostiary_file_identity *identity);
 
+// Takes a read lease on an open file (F_SETLEASE): 0, or -1 if the file is open for writing anywhere, a writable mapping of
+// it included, or if no lease is to be had, as on another user's file. While it is held, an open(2) for writing waits, for at
+// most /proc/sys/fs/lease-break-time. The signal that tells of it (SIGURG) is ignored.
+int ostiary_take_read_lease(int descriptor);
+// Ends the lease. 1 if it was whole until now, so nobody opened the file for writing; else 0.
+int ostiary_end_read_lease(int descriptor);
+
+// Whether the file lies in a file system that sets the time of change at the first store to each page of a mapping: ext4,
+// XFS, Btrfs or F2FS. tmpfs does not. 1 or 0.
+int ostiary_dates_mapped_stores(int descriptor);
+
 // A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.
 int ostiary_open_process(pid_t pid);
 

@@ -10,7 +10,7 @@ struct ApplicationCommand: ParsableCommand {
             change of a registration asks you.
 
             Examples:
-              ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
+              ostiary app register ~/bin/mail --id org.example.mail --group org.example
               ostiary app adopt ~/bin/mail
             """,
         subcommands: [

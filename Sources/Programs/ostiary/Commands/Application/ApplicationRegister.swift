@@ -20,8 +20,8 @@ struct ApplicationRegister: ParsableCommand {
             domain; each question shows it to you. Register a browser, or the program of `ostiary passkey serve`.
 
             Examples:
-              ostiary app register ~/bin/mail --id com.example.mail --group com.example.shared
-              ostiary app register ~/bin/mail --id com.example.mail --webcredentials example.com
+              ostiary app register ~/bin/mail --id org.example.mail --group org.example
+              ostiary app register ~/bin/mail --id mail --webcredentials example.com
             """)
 
     @OptionGroup var path: ProgramPath

@@ -11,11 +11,14 @@ struct AttestCommand: ParsableCommand {
             Each server does this once. It looks at the certificate of the TPM, encrypts a secret that only this TPM opens, and \
             gets it back. Afterwards it knows the attestation key, and `ostiary right attest` makes statements on rights.
 
+            Here, and on the server (`ostiary verify-attestation --help` shows its options):
+              ostiary attest enroll --output enrollment.cbor
+              ostiary verify-attestation challenge enrollment.cbor …
+              ostiary attest activate credential --output secret
+              ostiary verify-attestation confirm secret …
+
             Example:
               ostiary attest enroll --output enrollment.cbor
-              ostiary verify-attestation challenge enrollment.cbor --anchor maker.pem --pending pending --output credential
-              ostiary attest activate credential --output secret
-              ostiary verify-attestation confirm secret --pending pending --output known-key.cbor
             """,
         subcommands: [Enroll.self, Activate.self])
 
@@ -55,7 +58,7 @@ struct AttestCommand: ParsableCommand {
         @OptionGroup var result: ResultOutput
 
         func run() throws {
-            let destination = try result.usable(for: .secret)
+            let destination = try result.usable(for: .secret, apartFrom: [credential])
             let credential = try credential.data(limit: AttestationLimits.credentialByteCount)
             try destination.write(
                 try OstiaryClient.shared.secret(inAttestationCredential: credential), key: "secret")

@@ -12,7 +12,7 @@ struct VerifyAttestationCommand: ParsableCommand {
             Needs the program ostiary-verify-attestation, which `ostiary verify-attestation --help` tells about.
 
             Example:
-              ostiary verify-attestation verify statement.cbor --challenge challenge.bin --key known-key.cbor
+              ostiary verify-attestation verify statement --challenge c --key k
             """)
 
     @Argument(parsing: .captureForPassthrough, help: "Given to ostiary-verify-attestation.")

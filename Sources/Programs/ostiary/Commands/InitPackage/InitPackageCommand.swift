@@ -20,7 +20,10 @@ struct InitPackageCommand: ParsableCommand {
 
     @Argument(help: "The program's name: letters, digits and _, a letter first.") var name: String
 
-    @Option(help: "Ostiary's sources: a folder, or an address for git.", completion: .directory) var ostiary: String
+    @Option(
+        help: "Ostiary's sources: a folder, or an address for git (https://, ssh://, file:// or user@host:path).",
+        completion: .directory)
+    var ostiary: String
 
     @Option(help: "The new folder; the program's name without this option.", completion: .directory) var into: String?
 
@@ -30,8 +33,11 @@ struct InitPackageCommand: ParsableCommand {
         guard PackageTemplate.isName(name) else {
             throw CommandError.usage("A program's name has letters, digits and _, and begins with a letter.")
         }
-        let template = PackageTemplate(name: name, source: try source())
+        guard !PackageTemplate.isTaken(name) else {
+            throw CommandError.usage("\(name) is the name of a module that the package needs. Choose another one.")
+        }
         let folder = into ?? name
+        let template = PackageTemplate(name: name, source: try source(from: folder))
         try write(template, into: folder)
         guard !json.isGiven else {
             return try JSONOutput.print(["files": template.files.map { folder + "/" + $0.path }])
@@ -43,10 +49,15 @@ struct InitPackageCommand: ParsableCommand {
         for edit in PackageTemplate.remainingEdits { StandardError.line("  " + edit) }
     }
 
-    private func source() throws -> PackageTemplate.Source {
-        guard !ostiary.contains("://") else {
+    /// - Parameter package: the new folder.
+    private func source(from package: String) throws -> PackageTemplate.Source {
+        guard !GitAddress.isOne(ostiary) else {
             guard PackageTemplate.isLiteral(ostiary) else {
                 throw CommandError.usage("The address of Ostiary's sources has a character that no address has.")
+            }
+            guard GitAddress.isSafe(ostiary) else {
+                throw CommandError.usage(
+                    "Nothing protects what comes from this address on its way. Use https://, ssh:// or user@host:path.")
             }
             return .repository(ostiary)
         }
@@ -61,7 +72,8 @@ struct InitPackageCommand: ParsableCommand {
         guard PackageTemplate.isLiteral(folder) else {
             throw CommandError.usage("The path of Ostiary's sources has a character that a Package.swift cannot name.")
         }
-        return .folder(folder)
+        guard !ostiary.hasPrefix("/") else { return .folder(folder) }
+        return .folder(RelativePath.path(to: folder, from: try RelativePath.absolute(package)))
     }
 
     /// The folder must be new or empty, so that nothing of the person's is mixed with what is written.

@@ -23,7 +23,9 @@ extension PackageTemplate {
 
         let vault = Vault()
         print("The person can be asked:", LAContext().canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
-        if CommandLine.arguments.count > 1 { vault.add(CommandLine.arguments[1]) }
+        // Not an argument: everybody on the machine sees those.
+        print("Password to keep, or nothing: ", terminator: "")
+        if let password = readLine(), !password.isEmpty { vault.add(password) }
 
         """
 

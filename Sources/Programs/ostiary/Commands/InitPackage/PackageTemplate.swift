@@ -2,7 +2,7 @@
 struct PackageTemplate {
     /// Where Ostiary's sources are.
     enum Source: Equatable {
-        /// An absolute path.
+        /// An absolute path, or one from the package's folder.
         case folder(String)
         /// An address that git takes.
         case repository(String)
@@ -21,13 +21,39 @@ struct PackageTemplate {
         "`import SwiftUI`, `UIKit` and `AppKit` go under `#if canImport(…)`; a stand-in `ObservableObject` tells nobody.",
     ]
 
+    /// Names that the package cannot have, in small letters: modules that it imports or contains, those of Ostiary and of what it
+    /// depends on, and Swift's own.
+    private static let takenNames: Set<String> = {
+        let imported = [
+            "Security", "LocalAuthentication", "LocalAuthenticationEmbeddedUI", "AuthenticationServices", "CryptoKit",
+            "Foundation", "FoundationEssentials", "Dispatch", "Synchronization", "Glibc", "Swift", "Combine", "os",
+            "OSStandIn", "CombineStandIn", "Observation", "RegexBuilder", "Distributed", "Testing", "XCTest",
+            "PackageDescription",
+        ]
+        let ostiarys = [
+            "AccessControl", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains", "CommandFailures", "CTAPHID",
+            "DirectionalText",
+            "KeyAlgorithms", "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
+            "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
+            "SeededRandomness", "SimulatorMessages", "UnixSocket", "CLinuxShims", "CLocalAuthentication",
+            "CAuthenticationServices", "CUHID",
+        ]
+        let others = [
+            "Crypto", "CryptoExtras", "CryptoBoringWrapper", "CCryptoBoringSSL", "SwiftASN1", "ArgumentParser",
+        ]
+        return Set((imported + ostiarys + others).map { $0.lowercased() })
+    }()
+
+    /// Whether the name is a module's already that the package needs. Capital letters are no difference, since some file systems know
+    /// none.
+    static func isTaken(_ name: String) -> Bool { takenNames.contains(name.lowercased()) }
+
     /// Whether SwiftPM takes it as the name of a module.
     static func isName(_ name: String) -> Bool {
         let letters = name.unicodeScalars
         guard let first = letters.first, letters.count <= 64 else { return false }
         func isLetter(_ scalar: Unicode.Scalar) -> Bool { ("a"..."z").contains(scalar) || ("A"..."Z").contains(scalar) }
         return isLetter(first) && letters.allSatisfy { isLetter($0) || ("0"..."9").contains($0) || $0 == "_" }
-            && !["OSStandIn", "CombineStandIn"].contains(name)
     }
 
     /// Whether it can stand between quotation marks as it is.
@@ -49,7 +75,7 @@ struct PackageTemplate {
         switch source {
         case .folder(let path): return (".package(name: \"Ostiary\", path: \"\(path)\")", "Ostiary")
         case .repository(let address):
-            let last = address.split(separator: "/").last.map(String.init) ?? address
+            let last = address.split { $0 == "/" || $0 == ":" }.last.map(String.init) ?? address
             let package = last.hasSuffix(".git") ? String(last.dropLast(4)) : last
             return (".package(url: \"\(address)\", branch: \"main\")", package)
         }

@@ -19,7 +19,7 @@ struct ItemAdd: ParsableCommand {
             Examples:
               ostiary item add --service example.com --account me
               pass show token | ostiary item add --service ci --account bot --unguarded
-              ostiary item add --class internet --server example.com --account me --attribute port=443
+              ostiary item add --class internet --server example.com --account me
             """)
 
     @OptionGroup var item: ItemArguments
@@ -64,7 +64,7 @@ struct ItemAdd: ParsableCommand {
         try json.announce(
             "Added an item; \(Self.words(for: requirement)). Its id is \(added.id.hexadecimal).",
             AddedItemDocument(id: added.id, requires: "\(requirement)"))
-        if !isPasscodeSet { StandardError.line(Self.missingPasscode) }
+        if !json.isGiven, !isPasscodeSet { StandardError.line(Self.missingPasscode) }
     }
 
     private var requirement: Requirement {

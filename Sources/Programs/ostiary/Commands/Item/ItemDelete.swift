@@ -6,21 +6,27 @@ struct ItemDelete: ParsableCommand {
         commandName: "delete",
         abstract: "Delete the items that match.",
         discussion: """
-            Deletes all items that match. Asks on the terminal before. Scripts give --force; without it \
-            and without a terminal nothing is deleted. If a deleted item stands for an enclave key, the key is deleted too.
+            Deletes all items that match. Asks on the terminal before, and says how many there are; items that are locked or \
+            under a rule are not counted. Scripts give --force; without it and without a terminal nothing is deleted. If a \
+            deleted item stands for an enclave key, the key is deleted too.
 
             Example:
               ostiary item delete --service example.com --account me
             """)
 
     @OptionGroup var item: ItemArguments
+    @OptionGroup var named: ItemIDOption
     @OptionGroup var force: ForceFlag
     @OptionGroup var json: JSONFlag
 
     func run() throws {
-        let selection = try item.narrowSelection()
-        // Not their number: items under a rule are not even counted without a proof.
-        try Consent.require("This deletes all items that match, with their secrets.", force)
+        let selection = try item.narrowSelection(id: named.id)
+        if !force.isGiven {
+            let count = try OstiaryClient.shared.countItems(selection)
+            let secrets = named.id != nil || count == .one ? "its secret" : "their secrets"
+            let note = ItemArguments.note(on: count, id: named.id)
+            try Consent.require("This deletes \(item.words(for: count, id: named.id)), with \(secrets).\(note)", force)
+        }
         let count = try OstiaryClient.shared.deleteItems(selection)
         try json.announce(count == 1 ? "Deleted 1 item." : "Deleted \(count) items.", ["deleted": count])
     }

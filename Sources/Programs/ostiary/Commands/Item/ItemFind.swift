@@ -13,11 +13,12 @@ struct ItemFind: ParsableCommand {
             """)
 
     @OptionGroup var item: ItemArguments
+    @OptionGroup var named: ItemIDOption
     @OptionGroup var result: ResultOutput
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        let selection = try item.narrowSelection()
+        let selection = try item.narrowSelection(id: named.id)
         let destination = try result.usable(for: .secret)
         try OstiaryClient.shared.findItems(
             selection, returningData: true,

@@ -28,8 +28,8 @@ struct ItemList: ParsableCommand {
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        let leavesOut = try !protected && noteIfLocked()
         let document = ItemListDocument(try items())
+        let leavesOut = try !protected && noteIfLocked()
         if json.isGiven { return try JSONOutput.print(document) }
         guard !document.items.isEmpty else {
             StandardError.line(leavesOut ? "No other item matches." : "There are no such items.")

@@ -11,7 +11,7 @@ struct KeyCreate: ParsableCommand {
         discussion: """
             Examples:
               ostiary key create release --require passcode
-              ostiary key create backup --require "2 of (passcode, biometry, security-key)" --tag org.example.backup
+              ostiary key create backup --tag org.example.backup
             """)
 
     @Argument(help: "The label of the key.", transform: KeyArgument.checkedLabel) var label: String
@@ -28,6 +28,7 @@ struct KeyCreate: ParsableCommand {
             throw OstiaryError(.init(.duplicate), "There is a key called \(label.quotedName) already; it is kept.")
         }
         let requirement = try protection.requirement
+        let isPasscodeSet = try OstiaryClient.shared.status().passcode.isSet
         let use = ItemUse(
             interaction: reason.interaction(otherwise: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
@@ -37,8 +38,9 @@ struct KeyCreate: ParsableCommand {
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
         try json.announce(
-            "Created \(label.visibleName), which requires \(requirement); its id is \(key.id.hexadecimal).",
+            "Created \(label.visibleName), \(ProtectionOptions.words(for: requirement)); its id is \(key.id.hexadecimal).",
             CreatedKeyDocument(id: key.id, label: label, requires: "\(requirement)", publicKey: key.publicKey))
+        if !json.isGiven, !isPasscodeSet { StandardError.line(ItemAdd.missingPasscode) }
     }
 
     private func addItem(of key: EnclaveKey) throws {

@@ -15,5 +15,9 @@ struct KeyPublicKey: ParsableCommand {
     @OptionGroup var key: KeyArgument
     @OptionGroup var output: PublicKeyOutput
 
+    func validate() throws {
+        guard (key.name == nil) != (key.keyID == nil) else { throw KeyArgument.missing }
+    }
+
     func run() throws { try output.write(key.find().verifiedPublicKey()) }
 }

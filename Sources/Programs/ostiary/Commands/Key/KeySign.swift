@@ -10,15 +10,27 @@ struct KeySign: ParsableCommand {
             Algorithms, formats and several files work as with `ostiary right sign`; the default algorithm is \
             \(AlgorithmName.signingDefault).
 
-            Example:
+            Examples:
               ostiary key sign release archive.tar --output archive.sig
+              ostiary key sign --id 000102030405060708090a0b0c0d0e0f archive.tar
             """)
 
     @OptionGroup var key: KeyArgument
     @OptionGroup var files: SigningFiles
     @OptionGroup var reason: ReasonOption
 
+    func validate() throws {
+        guard key.keyID != nil || key.name != nil else { throw KeyArgument.missing }
+        try allFiles.check()
+    }
+
+    /// With `--id` no operand is the label, so the first one is a file.
+    var allFiles: SigningFiles {
+        files.behind(key.keyID == nil ? nil : key.name.flatMap(InputFile.init(argument:)))
+    }
+
     func run() throws {
+        let files = allFiles
         try files.sign {
             let id = try key.find().id
             let context = AuthorizationContext()

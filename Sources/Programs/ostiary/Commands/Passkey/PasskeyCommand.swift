@@ -30,7 +30,8 @@ struct PasskeyServe: ParsableCommand {
 
             First register the program that does the work, once, and again with `ostiary app adopt` after an upgrade if \
             you own the file:
-              ostiary app register /usr/local/libexec/ostiary/ostiary-hid --id org.ostiary.hid --browser
+              cd /usr/local/libexec/ostiary
+              ostiary app register ostiary-hid --id org.ostiary.hid --browser
 
             You need the right to use /dev/uhid: packaging/README.md tells how to give it.
             """)
@@ -40,7 +41,8 @@ struct PasskeyServe: ParsableCommand {
     func run() throws {
         let program = try DaemonProgram.findNeighbour("ostiary-hid")
         // Returns only when it failed.
-        _ = unsafe CStrings.withPointers([PathName.last(of: program)]) { unsafe execv(program, $0) }
+        let arguments = [PathName.last(of: program)] + (json.isGiven ? ["--json"] : [])
+        _ = unsafe CStrings.withPointers(arguments) { unsafe execv(program, $0) }
         throw CommandError.commandNotStarted(SystemCallError("execv", subject: program))
     }
 }

@@ -14,7 +14,7 @@ struct RightAttest: ParsableCommand {
             `ostiary verify-attestation verify`.
 
             Example:
-              ostiary right attest 2fa --challenge challenge.bin --output statement.cbor
+              ostiary right attest 2fa --challenge challenge.bin --output statement
             """)
 
     @OptionGroup var right: RightArgument
@@ -26,7 +26,7 @@ struct RightAttest: ParsableCommand {
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        let destination = try result.usable(for: .binary)
+        let destination = try result.usable(for: .binary, apartFrom: [challenge])
         let challenge = try challenge.data(limit: AttestationLimits.challengeByteCounts.upperBound)
         let stored = try right.find()
         let statement = try statement(for: challenge, on: stored)

@@ -17,7 +17,7 @@ struct RightCreate: ParsableCommand {
 
             Examples:
               ostiary right create 2fa --require passcode
-              ostiary right create vault --require "2 of (passcode, biometry, security-key)"
+              ostiary right create vault --require "biometry and passcode"
               ostiary right create deploy --hard 900 --uses 3
               ostiary right create transfers --require passcode --confirm-each
               pass show token | ostiary right create token --secret -
@@ -26,7 +26,8 @@ struct RightCreate: ParsableCommand {
     /// The size that one message of the wire carries.
     static let secretByteLimit = WireLimits.secretByteCount
 
-    @OptionGroup var right: RightArgument
+    /// Nothing completes it: the names that a shell could offer are taken.
+    @Argument(help: "The name of the new right.", transform: RightArgument.checkedName) var name: String
 
     @OptionGroup var protection: ProtectionOptions
 
@@ -68,23 +69,27 @@ struct RightCreate: ParsableCommand {
                     availability: protection.available, using: requirement, limits: protection.limits.given))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         let each = confirmEach ? " for each signature" : ""
-        StandardError.line("Created \(created.identifier.visibleName), which requires \(requirement)\(each).")
+        StandardError.line(
+            "Created \(created.identifier.visibleName), \(ProtectionOptions.words(for: requirement))\(each).")
+        // The right is made; that its daemon has gone since is no failure of this.
+        if (try? OstiaryClient.shared.status().passcode.isSet) == false { StandardError.line(ItemAdd.missingPasscode) }
     }
 
     /// Nobody is asked where nothing would be destroyed.
     private func requireConsent() throws {
         guard !force.isGiven else { return }
-        do { _ = try right.find() } catch let error as OstiaryError where error.isFailure(.notFound) {
+        do { _ = try OstiaryClient.shared.right(name) } catch let error as OstiaryError where error.isFailure(.notFound)
+        {
             return
         } catch let error as OstiaryError where error.isFailure(.itemUnreadable) {}
-        try Consent.require("This destroys the present right \(right.name.quotedName), its key and its secret.", force)
+        try Consent.require("This destroys the present right \(name.quotedName), its key and its secret.", force)
     }
 
     private func create(_ access: AccessControl) throws -> StoredRight {
         do { return try store(access) } catch let error as OstiaryError where error.isFailure(.duplicate) {
             throw OstiaryError(
                 error.code,
-                "There is a right called \(right.name.quotedName) already; it is kept. --replace destroys it and makes a new one.",
+                "There is a right called \(name.quotedName) already; it is kept. --replace destroys it and makes a new one.",
                 cause: error.cause)
         }
     }
@@ -93,10 +98,10 @@ struct RightCreate: ParsableCommand {
         let interaction = interaction(for: access)
         guard let secret else {
             return try OstiaryClient.shared.createRight(
-                right.name, accessControl: access, replacing: replace, interaction: interaction)
+                name, accessControl: access, replacing: replace, interaction: interaction)
         }
         return try OstiaryClient.shared.createRight(
-            right.name, accessControl: access, secret: Self.read(secret), replacing: replace, interaction: interaction)
+            name, accessControl: access, secret: Self.read(secret), replacing: replace, interaction: interaction)
     }
 
     /// Creating asks for nothing but a new application password.

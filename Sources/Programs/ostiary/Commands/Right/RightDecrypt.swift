@@ -27,7 +27,7 @@ struct RightDecrypt: ParsableCommand {
     @OptionGroup var reason: ReasonOption
 
     func run() throws {
-        let destination = try result.usable(for: .secret)
+        let destination = try result.usable(for: .secret, apartFrom: [file])
         let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.encryptionDefault, for: .decrypt)
         let ciphertext = try file.data(limit: KeyAlgorithmLimits.ciphertext)
         let authorized = try AuthorizedRight(

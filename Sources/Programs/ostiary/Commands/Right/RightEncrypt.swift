@@ -30,7 +30,7 @@ struct RightEncrypt: ParsableCommand {
     var algorithm: KeyAlgorithm?
 
     func run() throws {
-        let destination = try result.usable(for: .binary)
+        let destination = try result.usable(for: .binary, apartFrom: [file])
         let chosen = try algorithm ?? AlgorithmName.algorithm(named: AlgorithmName.encryptionDefault, for: .encrypt)
         let plaintext = try file.secretBytes(limit: KeyAlgorithmLimits.plaintext)
         let key = try right.find().verifiedPublicKey()

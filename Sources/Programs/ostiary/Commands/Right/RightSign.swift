@@ -18,7 +18,7 @@ struct RightSign: ParsableCommand {
             most \(WireLimits.tailByteCount) bytes, with SHA-256 only.
 
             Several files need one authorization: you are asked once, and each signature goes to FILE.sig. If one cannot be \
-            made, none is written.
+            made or stored, none is written. An output is never one of the inputs.
 
             Algorithms (Apple's names work too):
             \(AlgorithmName.helpLines(for: .sign))
@@ -32,6 +32,8 @@ struct RightSign: ParsableCommand {
     @OptionGroup var right: RightArgument
     @OptionGroup var files: SigningFiles
     @OptionGroup var reason: ReasonOption
+
+    func validate() throws { try files.check() }
 
     func run() throws {
         try files.sign {

@@ -42,7 +42,10 @@ struct SecurityKeyEnroll: ParsableCommand {
     }
 
     func run() throws {
-        StandardError.line("Have the security key ready. The question says when to insert and to touch it.")
+        // With --json standard error holds nothing but an error.
+        if !json.isGiven {
+            StandardError.line("Have the security key ready. The question says when to insert and to touch it.")
+        }
         let key = try OstiaryClient.shared.enrollSecurityKey(
             name: name, interaction: reason.interaction(otherwise: "enrol the security key \(name)"))
         let document = SecurityKeyDocument(key)

@@ -21,7 +21,7 @@ struct TestDaemonCommand: ParsableCommand {
 
             Examples:
               ostiary test-daemon --passcode-file passcode -- ./run-tests
-              ostiary test-daemon --group com.example.app --programs .build -- swift test
+              ostiary test-daemon --group org.example --programs .build -- swift test
             """)
 
     @Option(

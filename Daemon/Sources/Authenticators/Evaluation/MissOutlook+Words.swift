@@ -1,14 +1,14 @@
-import OwnerKeys
-import Prompting
+package import OwnerKeys
+package import Prompting
 
-extension WrongSecret {
+extension MissOutlook {
     /// The outcome of further wrong tries, for the person who tries again.
-    var consequence: DisplayText {
+    package var consequence: DisplayText {
         if let triesBeforeLoss {
             return DisplayText(
                 "After \(Self.counted(triesBeforeLoss)) the TPM refuses every passcode for good, even the right one.")
         }
-        return DisplayText("After \(Self.counted(freeTriesLeft + 1)) you wait \(Self.words(Self.firstDelay)).")
+        return DisplayText("After \(Self.counted(freeTriesLeft + 1)) you wait \(Self.words(nextDelay)).")
     }
 
     private static func counted(_ tries: Int) -> String {
@@ -17,6 +17,7 @@ extension WrongSecret {
 
     private static func words(_ wait: Duration) -> String {
         let minutes = Int((wait / .seconds(60)).rounded(.up))
-        return minutes == 1 ? "1 minute" : "\(minutes) minutes"
+        let (count, unit) = minutes.isMultiple(of: 60) ? (minutes / 60, "hour") : (minutes, "minute")
+        return count == 1 ? "1 \(unit)" : "\(count) \(unit)s"
     }
 }

@@ -1,5 +1,5 @@
 /// The command's exit status. Documented in `--help` and Documentation/command.md; numbers never change.
-enum ExitStatus: Int32, CaseIterable {
+package enum ExitStatus: Int32, CaseIterable {
     /// The command did its work.
     case done = 0
     /// It was not done, and not because somebody refused: a file, the daemon, the store; or a check with a negative result.

@@ -1,23 +1,23 @@
-import OstiaryClient
+package import OstiaryClient
 import OstiaryWire
 
 /// The class of a failure for callers of the command: a stable name for programs, and the exit status.
-struct FailureClass: Equatable {
-    let name: String
-    let exitStatus: ExitStatus
+package struct FailureClass: Equatable {
+    package let name: String
+    package let exitStatus: ExitStatus
 
-    init(_ name: String, _ exitStatus: ExitStatus) {
+    package init(_ name: String, _ exitStatus: ExitStatus) {
         self.name = name
         self.exitStatus = exitStatus
     }
 
     /// A number that this version does not know, or none: a refusal.
-    static let unknown = FailureClass("unknown", .refused)
+    package static let unknown = FailureClass("unknown", .refused)
 }
 
 extension OstiaryError.Code {
     /// The one table from codes to names and exit statuses.
-    var failureClass: FailureClass {
+    package var failureClass: FailureClass {
         switch self {
         case .daemonUnavailable: FailureClass("daemonUnavailable", .failed)
         case .connectionLost: FailureClass("connectionLost", .failed)
