@@ -66,7 +66,7 @@ struct ApplicationCommandEndToEndTests {
         }
         let listed = try #require(try list().first)
         #expect(listed["path"] as? String == path && listed["id"] as? String == "com.example.tool")
-        #expect(listed["accessGroups"] as? [String] == ["com.example.b", "com.example.a"])
+        #expect(listed["accessGroups"] as? [String] == ["com.example.b", "com.example.a", "com.example.tool"])
         #expect(listed["label"] as? String == "advisory")
         #expect(listed["changed"] as? Bool == false && listed["ofSystem"] as? Bool == false)
 
