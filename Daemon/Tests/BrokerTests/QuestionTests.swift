@@ -11,9 +11,15 @@ import Testing
 /// What of a program's words gets into a question.
 @Suite("A question")
 struct QuestionTests {
-    @Test(arguments: [" ", "\n\t", "\u{1B}", "\u{202E}\u{200B}"])
+    @Test(arguments: [" ", "\n\t"])
     func `may have a reason that shows nothing`(reason: String) throws {
         #expect(try QuestionStyle(.with { $0.reason = reason }).reason.isEmpty)
+    }
+
+    @Test func `shows what a reason hides`() throws {
+        let escape = try QuestionStyle(.with { $0.reason = "\u{1B}" }).reason
+        let invisible = try QuestionStyle(.with { $0.reason = "\u{202E}\u{200B}" }).reason
+        #expect(escape.string == #"\u{1b}"# && invisible.string == #"\u{202e}\u{200b}"#)
     }
 
     @Test(arguments: [false, true]) func `needs a reason`(isForbidden: Bool) throws {

@@ -144,7 +144,7 @@ struct RequestTableTests {
             Set(Self.all.filter { $0.body.row.showsStore }.map(\.name))
                 == [
                     "find_right", "list_rights", "find_key", "list_keys", "prune_keys", "list_applications",
-                    "list_security_keys", "list_passkeys", "find_items",
+                    "list_security_keys", "list_passkeys", "find_items", "authenticator_command",
                 ])
     }
 
