@@ -4,7 +4,7 @@ import UnixSocket
 
 /// Files of the state folder that have a second name elsewhere. A backup of hard links (`cp -al`) makes one for each.
 ///
-/// The daemon would go on writing into such a backup. And whoever opened its database there would lock another journal than the
+/// The daemon would go on writing into such a backup. And a program that opened its database there would lock another journal than the
 /// daemon's, which ruins a database (SQLite, "How To Corrupt", 2.5). So each file gets bytes of its own before it is opened, and the
 /// backup keeps the old ones.
 struct LinkedFiles {
@@ -20,13 +20,9 @@ struct LinkedFiles {
         do { names = try FileManager.default.contentsOfDirectory(atPath: folder) } catch {
             throw BrokerOpeningError.stateDirectory(path: folder, "cannot be read: \(error)")
         }
+        try removeCopiesLeftBehind(among: names)
         let linked = names.filter { !$0.hasSuffix(Self.suffix) && isLinked($0) }.sorted()
         do {
-            // A crash between copy and rename left it. It may hold what a change of the passcode claims to have erased.
-            for name in names
-            where name.hasSuffix(Self.suffix) && names.contains(String(name.dropLast(Self.suffix.count))) {
-                try remove(name)
-            }
             for name in linked { try copy(name) }
             if !linked.isEmpty { try flush(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         } catch {
@@ -40,9 +36,24 @@ struct LinkedFiles {
 
     private static let suffix = ".own"
 
-    private func remove(_ name: String) throws(SystemCallError) {
-        let path = "\(folder)/\(name)"
-        guard unsafe unlink(path) == 0 else { throw SystemCallError("unlink", subject: path) }
+    /// A crash between copy and rename leaves a copy. It may hold wraps that a later change of the passcode erased from the file.
+    private func removeCopiesLeftBehind(among names: [String]) throws {
+        let present = Set(names)
+        let copies = names.filter {
+            $0.hasSuffix(Self.suffix) && present.contains(String($0.dropLast(Self.suffix.count)))
+        }
+        do {
+            for name in copies {
+                let path = "\(folder)/\(name)"
+                guard unsafe unlink(path) == 0 else { throw SystemCallError("unlink", subject: path) }
+            }
+            if !copies.isEmpty { try flush(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        } catch {
+            throw BrokerOpeningError.stateDirectory(
+                path: folder,
+                "has a copy that an interrupted start left, and it could not be removed (\(error)). Remove it, and start again. "
+                    + "Nothing was changed.")
+        }
     }
 
     private func isLinked(_ name: String) -> Bool {

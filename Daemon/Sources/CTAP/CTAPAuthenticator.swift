@@ -53,7 +53,7 @@ package struct CTAPAuthenticator: Sendable {
         if let enumeration, now - enumeration.time >= CTAPLimits.nextOfList { self.enumeration = nil }
     }
 
-    /// What the token would let a command use without another question.
+    /// The proof that the token holds.
     package var heldProof: HeldProof? { token?.held }
 
     /// Whether anything is left that ``dropExpired()`` drops within half a minute.

@@ -72,7 +72,7 @@ package final class CallerProcess: Sendable {
         guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
             return CallerIdentity(program, standing: .changed)
         }
-        // What could not be compared is compared again at the next request.
+        // An identity that could not be determined is determined again at the next request.
         guard ![.unreadable, .changing, .listUnreadable].contains(identity.standing) else { return identity }
         if identity.standing == .asRegistered { wasAsRegistered.store(true, ordering: .sequentiallyConsistent) }
         known.withLock { $0 = (identity, generation) }
@@ -91,7 +91,7 @@ package final class CallerProcess: Sendable {
     /// Throws unless the process is alive and runs the file that it ran at connect. If the program is known by its
     /// digest, the file must also be unchanged. One system call, or two.
     ///
-    /// A program that was never who its registration says passes: it is refused whatever needs its name before anything is done.
+    /// A program that never was as registered passes here: each request that needs its name was refused before anything was done.
     package func verifyUnchanged() throws(CallerError) {
         guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
         let identity = identity

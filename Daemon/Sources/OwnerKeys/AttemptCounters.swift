@@ -36,7 +36,7 @@ package struct AttemptStatus: Equatable, Sendable {
     package let freeTriesLeft: Int
     /// The rest of the delay; zero when a try may be made now, ``forGood`` when a chip looks at no passcode any more.
     package let remaining: Duration
-    /// What the next wrong tries bring; nil when there was none since the last right one.
+    /// The outcome of the next wrong tries; nil when there was none since the last right one.
     package let outlook: MissOutlook?
 
     /// Longer than anybody waits.
@@ -56,7 +56,7 @@ package struct AttemptStatus: Equatable, Sendable {
     }
 }
 
-/// What further wrong tries bring.
+/// The outcome of further wrong tries.
 package struct MissOutlook: Equatable, Sendable {
     /// Those that cost no delay.
     package let freeTriesLeft: Int

@@ -47,7 +47,7 @@ package struct PasscodeChange {
     var wrapped: [PrivateHalf] { rows.fresh.filter { $0.role != .passcode } }
 }
 
-/// What stays when there is no passcode any more.
+/// The rows that stay when there is no passcode any more.
 package struct PasscodeRemoval {
     let rows: RewrappedRows
 }

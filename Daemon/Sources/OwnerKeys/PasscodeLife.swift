@@ -10,8 +10,8 @@ package import Vault
 /// Setting, changing and removing the passcode. Each makes new key pairs and wraps everything to them that was wrapped
 /// to the old ones.
 ///
-/// Each is prepared first (``PasscodeChange``), while others use and change the store: nearly all of the time goes there. What is
-/// another row by then is wrapped again in the transaction.
+/// Each is prepared first (``PasscodeChange``), while others use and change the store: nearly all of the time goes there. A row
+/// that has changed by then is wrapped again in the transaction.
 ///
 /// Each is one transaction in which nothing is half done, and then a step in which the keeper finishes: a change leaves both
 /// the old and the new passcode valid until that has dropped the old. A kill in between leaves a store that the next entry
@@ -49,7 +49,7 @@ package struct PasscodeLife {
 
     // MARK: set
 
-    /// Computes what the first passcode brings: new class keys, all objects wrapped to them.
+    /// Computes the change to a first passcode: new class keys, all objects wrapped to them.
     package func prepareSetting() throws -> PasscodeChange {
         guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
         return try prepareChange { ring.privateHalves }
@@ -85,7 +85,7 @@ package struct PasscodeLife {
 
     // MARK: change
 
-    /// Computes what another passcode in the place of a proved one brings.
+    /// Computes the change from a proved passcode to another.
     package func prepareChange(of proved: ProvedPasscode) throws -> PasscodeChange {
         try requireCurrent(proved)
         return try prepareChange { try privateHalves(openedBy: proved) }
@@ -127,7 +127,7 @@ package struct PasscodeLife {
 
     package typealias Destroyed = (objects: [ObjectRecord], items: [DestroyedItem])
 
-    /// Computes what the removal of a proved passcode leaves.
+    /// Computes the rows that stay after the removal of a proved passcode.
     package func prepareRemoval(of proved: ProvedPasscode) throws -> PasscodeRemoval {
         try requireCurrent(proved)
         return PasscodeRemoval(
@@ -241,7 +241,7 @@ package struct PasscodeLife {
     /// The public halves that a change replaces. While they are the same, so are the keys under which everything lies.
     private var replacedHalves: [PublicHalf?] { (Self.protectedRoles + [.passcode]).map(ring.publicHalf) }
 
-    /// What was prepared for other keys than the present ones is worth nothing.
+    /// Throws if the rows were prepared for keys that are no longer the present ones.
     private func requireCurrent(_ rows: RewrappedRows) throws(Refusal) {
         guard rows.former == replacedHalves else { throw Refusal.keysChanged }
     }
@@ -256,7 +256,7 @@ package struct PasscodeLife {
     }
 
     /// Wraps objects and items to new keys and stores nothing yet. It holds nothing that others wait for: a few rows are read in
-    /// each turn among the readers of much, and what is computed of them is computed outside of it. A request that was ended
+    /// each turn among the readers of much, and wrapped outside of it. A request that was ended
     /// ends it.
     private func rewrapped(
         to fresh: () throws -> [PrivateHalf], openedWith opened: () throws -> [PrivateHalf], isRemoval: Bool

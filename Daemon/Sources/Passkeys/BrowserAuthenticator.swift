@@ -18,9 +18,9 @@ package final class BrowserAuthenticator: Sendable {
         var generation = 0
         /// What the last command left; also while another one runs.
         var live: [LiveAuthorization] = []
-        /// What an unused token holds; also while a command runs, which may wait for a person for longer than that counts.
+        /// The proof of an unused token. A command that runs meanwhile may wait for a person for longer than the proof counts.
         var proof: HeldProof?
-        /// Whether the common thread will look after what expires.
+        /// Whether the common thread will drop expired tokens and lists.
         var isExpiryPending = false
 
         mutating func forget() {
@@ -50,7 +50,7 @@ package final class BrowserAuthenticator: Sendable {
     /// passkeys that was used counts for ten minutes; it is wiped with the first command after that. Of the proof it has nothing.
     private static let expiryDelay = Duration.seconds(31)
 
-    /// From then on it is looked this often whether anything that came later is over.
+    /// After that, tokens and lists that came later are looked at this often.
     private static let expiryInterval = Duration.seconds(1)
 
     private static let busy = Refusal(
@@ -105,8 +105,8 @@ package final class BrowserAuthenticator: Sendable {
         if isFirst { expire(after: Self.expiryDelay, engine.clock) }
     }
 
-    /// Looks after what expires, and again until nothing is left: one piece of work at a time for a connection, however many
-    /// commands it gave.
+    /// Drops expired tokens and lists, again and again until none is left. A connection has one such piece of work at a time,
+    /// however many commands it gave.
     private func expire(after delay: Duration, _ clock: @escaping @Sendable () -> Duration) {
         Self.expiry.run(after: delay) { [weak self] in
             guard let self, dropExpired(at: clock()) else { return }
@@ -114,7 +114,7 @@ package final class BrowserAuthenticator: Sendable {
         }
     }
 
-    /// Drops what is over, also while a command runs. Returns whether anything is left that will be soon.
+    /// Drops expired tokens and lists, also while a command runs. Returns whether another one will expire soon.
     func dropExpired(at now: Duration) -> Bool {
         state.withLock { state in
             state.engine?.dropExpired()
@@ -126,7 +126,7 @@ package final class BrowserAuthenticator: Sendable {
 
     var isExpiryPending: Bool { state.withLock(\.isExpiryPending) }
 
-    /// What an unused token holds.
+    /// The proof of an unused token.
     var heldProof: HeldProof? { state.withLock(\.proof) }
 
     /// Whether a command runs.

@@ -158,7 +158,7 @@ public struct PromptText {
         if case .confirmation(let warning) = question.kind { warning.string.isolatingQuotations } else { nil }
     }
 
-    /// The rule for what is typed.
+    /// The rule for the entry.
     public var hint: String? { question.hint?.string.isolatingQuotations }
 
     /// The mistake in the last try, and the outcome of more of them.

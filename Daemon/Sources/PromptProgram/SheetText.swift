@@ -140,7 +140,7 @@ public struct SheetText {
 
     public var warning: String? { text.warning.map(phrases.translated) }
 
-    /// The mistake in the last try and the outcome of more of them, or the rule for what is typed.
+    /// The mistake in the last try and the outcome of more of them, or the rule for a new passcode.
     public var notice: String? {
         let words = [question.notice == nil ? text.hint : nil, text.notice].compactMap(\.self)
         return words.isEmpty ? nil : phrases.translated(words.joined(separator: " "))

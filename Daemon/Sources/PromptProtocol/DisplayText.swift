@@ -25,7 +25,7 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     private static func showingControls(_ words: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in words.unicodeScalars {
-            // What only chooses the look of the character before it is left out, as ever.
+            // Joiners and variation selectors change the look of their neighbours alone; they are not written out.
             let isPlain = scalar.isVisible || scalar.isBlank || scalar.isOfAppearance
             result.append(
                 contentsOf: (isPlain ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}").unicodeScalars)

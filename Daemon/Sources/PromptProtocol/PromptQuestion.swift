@@ -106,13 +106,13 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let consequence: DisplayText?
     /// The caller's own words; shown as such.
     public let reason: DisplayText?
-    /// A rule for what is typed, for example "At least 8 characters."; nil when there is none.
+    /// A rule for the entry, for example "At least 8 characters."; nil when there is none.
     public let hint: DisplayText?
     /// The mistake in the last try, for example "Wrong passcode."
     public let notice: DisplayText?
     /// The number of wrong tries left that bring no wait and no lock; nil when the prompt says nothing about it.
     public let triesLeft: Int?
-    /// What further wrong tries bring, for example "After the next wrong one you wait 1 minute." It is shown instead of
+    /// The outcome of further wrong tries, for example "After the next wrong one you wait 1 minute." It is shown instead of
     /// ``triesLeft``.
     public let missConsequence: DisplayText?
     /// The title of the key that cancels; nil for "Cancel".

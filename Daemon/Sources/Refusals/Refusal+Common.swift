@@ -124,7 +124,7 @@ extension Refusal {
     package static let registrationsUnreadable = Refusal(
         .storeUnreadable,
         "The store's list of rights, keys and registered programs cannot be read, so nobody can tell whether the program is "
-            + "registered. `ostiary doctor` says more; `ostiary repair` makes a new list.",
+            + "registered. `ostiary doctor` says more; `ostiary doctor --repair` makes a new list.",
         cause: "application.list-unreadable")
 
     package static let objectsChanged = Refusal(

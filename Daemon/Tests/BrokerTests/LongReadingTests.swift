@@ -54,18 +54,7 @@ import Testing
     @Test func `a look-up waits for no long reading, and a list waits for its turn`() throws {
         let client = try fixture.client()
         try client.create("one", Self.always)
-        let (begun, gate, listed) = (
-            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
-        )
-        Thread.detachNewThread {
-            do {
-                try StretchTurns.ofReading.withTurn {
-                    begun.signal()
-                    gate.wait()
-                }
-            } catch { Issue.record("\(error)") }
-        }
-        begun.wait()
+        let (turn, listed) = (HeldTurn(), DispatchSemaphore(value: 0))
         let path = fixture.socketPath
         Thread.detachNewThread {
             do {
@@ -76,7 +65,7 @@ import Testing
         // A look-up that needed a turn would never end.
         #expect(try client.find("one").identifier == "one")
         #expect(listed.wait(timeout: .now()) == .timedOut)
-        gate.signal()
+        turn.end()
         listed.wait()
     }
 
@@ -94,31 +83,6 @@ import Testing
     }
 
     // MARK: what waits for its turn
-
-    /// Holds the turn among the readers of much until ``end()``.
-    private final class HeldTurn: Sendable {
-        private let gate = DispatchSemaphore(value: 0)
-        private let ended = DispatchSemaphore(value: 0)
-
-        init() {
-            let begun = DispatchSemaphore(value: 0)
-            Thread.detachNewThread { [gate, ended] in
-                do {
-                    try StretchTurns.ofReading.withTurn {
-                        begun.signal()
-                        gate.wait()
-                    }
-                } catch { Issue.record("\(error)") }
-                ended.signal()
-            }
-            begun.wait()
-        }
-
-        func end() {
-            gate.signal()
-            ended.wait()
-        }
-    }
 
     /// Requests that read much of the store. Each has a thread of its own, so its connection answers others meanwhile.
     enum Long: String, CaseIterable {
@@ -172,7 +136,7 @@ import Testing
         let held = HeldTurn()
         let client = try fixture.client()
         let id = try client.send(long.body)
-        // The connection of the one that waits, and whatever a request holds while it waits.
+        // The connection of the waiting request is free, and so are the locks that a request takes.
         let other = try client.send(.findRight(.with { $0.identifier = "one" }))
         let first = try client.answer()
         #expect(first.id == other && first.refused == nil)

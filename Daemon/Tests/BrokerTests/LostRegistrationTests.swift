@@ -112,12 +112,12 @@ struct LostRegistrationTests {
 
     private static let isOfObjectList = "substr(row_key, 1, 1) = x'07'"
 
-    /// What makes the list of objects unreadable: zeros in the place of its digest, which can be taken back.
+    /// Makes the list of objects unreadable: zeros in the place of its digest, which can be taken back.
     private static func zeroList(of store: StoppedStore) throws {
         #expect(try store.write("UPDATE lists SET mac = zeroblob(length(mac)) WHERE \(isOfObjectList)") > 0)
     }
 
-    /// What needs a program's name, and is refused as long as nobody can tell it.
+    /// Requests that need the program's name, and are refused as long as nobody can tell it.
     private static let named: [WireRequest.OneOf_Body] = [
         .listRights(.init()), .findRight(.with { $0.identifier = "kept" }), .removeAllRights(.init()),
         .createKey(.init()), .findItems(.with { $0.query = TestClient.query() }),

@@ -335,17 +335,7 @@ struct PasscodeLifeTests {
 
     @Test func `a change keeps nobody waiting while it is prepared`() throws {
         try makeRows()
-        let begun = DispatchSemaphore(value: 0)
-        let gate = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
-            do {
-                try StretchTurns.ofReading.withTurn {
-                    begun.signal()
-                    gate.wait()
-                }
-            } catch { Issue.record("\(error)") }
-        }
-        begun.wait()
+        let turn = HeldTurn()
         fixture.prompter.always { $0.kind == .enterPasscode ? .text(BrokerFixture.passcode) : .text(Self.new) }
         let (path, changed) = (fixture.socketPath, DispatchSemaphore(value: 0))
         Thread.detachNewThread {
@@ -353,12 +343,12 @@ struct PasscodeLifeTests {
             changed.signal()
         }
         try eventually("the new passcode was asked for") { fixture.prompter.asked.last?.kind == .repeatPasscode }
-        // All of these take what a change holds while it is stored.
+        // All of these take the locks that a change holds while it is stored.
         #expect(try fixture.client().authorize("bound") > 0)
         try fixture.client().create("made meanwhile", AccessControl(availability: .always, using: .unrestricted))
         try fixture.client().remove("made meanwhile")
         #expect(changed.wait(timeout: .now()) == .timedOut)
-        gate.signal()
+        turn.end()
         changed.wait()
         fixture.prompter.always(nil)
         try fixture.unlock(Self.new)

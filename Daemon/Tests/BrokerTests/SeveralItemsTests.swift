@@ -150,6 +150,14 @@ struct SeveralItemsTests {
         #expect(try names() == ["many (account ada)", "many (account grace)", "one", "many (item \(nameless))"])
     }
 
+    @Test func `shows accounts as they are, although they are compared by their look`() throws {
+        _ = try add("many", of: "\u{2460}")
+        _ = try add("many", of: "\u{2461}")
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.findItems(TestClient.query()).count == 2)
+        #expect(try names() == ["many (account \u{2460})", "many (account \u{2461})"])
+    }
+
     @Test func `tells items apart whose names and accounts are spelled alike`() throws {
         _ = try add("caf\u{E9}", of: "ada")
         _ = try add("cafe\u{301}", of: "ada")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Vault
 
-/// The table that finds items is made in pieces after a list was read. What is found must not depend on how far it is.
+/// The table that finds items is made in pieces after a list was read. A search finds the same items however much of it is made.
 @Suite("A table of items that is made in pieces")
 struct GradualTableTests {
     private static let itemCount: UInt64 = 5000
@@ -15,7 +15,7 @@ struct GradualTableTests {
             index: ItemIndex(uniqueness: ItemDigest(high: number &* 77, low: number), terms: terms))
     }
 
-    /// A list that was just read, and what it must find.
+    /// A list that was just read, and the items that it must find.
     private let catalogue: ItemCatalogue
     private var expected: [ItemCatalogue.Entry]
 

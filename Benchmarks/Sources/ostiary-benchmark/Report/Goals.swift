@@ -6,7 +6,7 @@ extension Goal {
         return isPartial ? goals.filter { !$0.value.isNaN } : goals
     }
 
-    /// What needs both processors: several clients at once, and another program that is busy itself.
+    /// Goals that need both processors: several clients at once, and another program that is busy itself.
     private static func free(_ figures: Figures) -> [Goal] {
         func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
         return [

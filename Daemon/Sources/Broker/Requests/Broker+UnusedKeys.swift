@@ -32,7 +32,7 @@ extension Broker {
         return try removeUnusedKeys(selection, of: group, body.question, request, session, cancellation)
     }
 
-    /// The keys are read for the first page. The connection keeps what the others show until the last one.
+    /// The keys are read for the first page. The connection keeps the list until the last page was read.
     private func listUnusedKeys(
         _ selection: UnusedKeySelection, _ body: WirePruneKeysRequest, _ session: Session
     ) throws -> Reply {

@@ -66,13 +66,13 @@ struct ItemsInQuestion {
             // Two spellings of one name look alike.
             let namesakes = named.filter { Self.look(of: $0.name) == Self.look(of: item.name) }
             guard namesakes.count > 1 else { return item.name }
-            let account = item.account.map(Self.look)
-            let isOnly = namesakes.count { $0.account.map(Self.look) == account } == 1
-            if let account, isOnly { return "\(item.name) (account \(account))" }
+            let isOnly = namesakes.count { $0.account.map(Self.look) == item.account.map(Self.look) } == 1
+            if let account = item.account, isOnly { return "\(item.name) (account \(account))" }
             return item.id.map { "\(item.name) (item \($0))" } ?? item.name
         }
     }
 
+    /// For comparing alone: what is shown is the text itself.
     private static func look(of text: String) -> ExactName { ExactName(text.precomposedStringWithCompatibilityMapping) }
 
     /// The list for the question. Of items beyond the names only the number counts.

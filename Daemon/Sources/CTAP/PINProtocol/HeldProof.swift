@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a verification opened, kept for a token that was not used yet. Any thread can let go of it when its time is over: a
+/// The proof of a verification, kept for a token that was not used yet. Any thread can let go of it when its time is over: a
 /// command may run then, and wait for a person for longer than the proof counts.
 package final class HeldProof: Sendable {
     private let state: Mutex<(any UserProof)?>

@@ -24,7 +24,7 @@ struct PINUserToken {
     /// Whether the user touched the authenticator when it was given.
     private(set) var isUserPresent: Bool
     private(set) var isUserVerified = true
-    /// What a verification on the authenticator opened; nil for a PIN.
+    /// The proof of a verification on the authenticator; nil for a PIN.
     let held: HeldProof?
     /// What was proved for it, also when ``proof`` is gone; nil for a PIN.
     let factors: ProvedFactors?
@@ -43,7 +43,7 @@ struct PINUserToken {
         made = now
     }
 
-    /// What a verification opened; nil once it was used for a signature, or is too old for one.
+    /// The proof of a verification; nil once it was used for a signature, or is too old for one.
     var proof: (any UserProof)? { held?.proof }
 
     func isAlive(at now: Duration) -> Bool { now < end }

@@ -108,7 +108,7 @@ package final class ApplicationRegistry: Sendable {
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
         else {
-            // It may be registered, and what it keeps without its name would lie open to the next file at its path.
+            // It may be registered. Without its name, its rights and items would lie open to the next file at its path.
             return isUnread ? CallerIdentity(program, standing: .listUnreadable) : unregistered(program)
         }
         let standing = standing(of: registration, process: process)

@@ -1,4 +1,3 @@
-import CLinuxShims
 import Crypto
 import Foundation
 import Glibc
@@ -76,12 +75,6 @@ package final class ContentDigests: Sendable {
             if lease.end() { remember(digest, stamp) }
             return .success(digest)
         } catch { return .failure(error) }
-    }
-
-    /// Whether a file is remembered where it lies, once its last change has settled and nobody writes to it.
-    static func remembers(_ path: String) throws -> Bool {
-        let file = try NamedFile.open(path)
-        return ReadLease(file).end()
     }
 
     private func remember(_ digest: Data, _ key: FileStamp) {

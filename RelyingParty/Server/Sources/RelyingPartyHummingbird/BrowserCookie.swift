@@ -6,7 +6,7 @@ import RelyingParty
 /// A cookie with random bytes, which only the browser that got it sends. No script of a page reads it.
 ///
 /// No page of another site makes a browser send it. A page of another origin of the same site does, such as one at another port:
-/// ``OriginMiddleware`` refuses what such a page asks for.
+/// ``OriginMiddleware`` refuses the requests of such a page.
 public struct BrowserCookie: Sendable {
     private let name: String
     private let isSecure: Bool

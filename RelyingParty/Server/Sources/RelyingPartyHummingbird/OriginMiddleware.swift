@@ -2,7 +2,7 @@ import HTTPTypes
 public import Hummingbird
 public import RelyingParty
 
-/// Refuses what a page of another origin makes a browser ask for.
+/// Refuses requests that a page of another origin makes a browser send.
 ///
 /// `SameSite=Strict` keeps the pages of other sites away, and no more. A page at another port, or under another name of the same
 /// domain, belongs to the same site: its requests bring the cookie along. A request whose content is plain text is sent

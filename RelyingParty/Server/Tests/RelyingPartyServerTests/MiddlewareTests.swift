@@ -167,7 +167,7 @@ import Testing
             for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
                 #expect(try await answer([("Origin", origin), Self.signedIn], method: method).1 == "done")
             }
-            // What a content is called says nothing of who sent it.
+            // The type of the content does not tell the sender.
             let plain = [("Origin", origin), ("Content-Type", "text/plain"), Self.signedIn]
             #expect(try await answer(plain).1 == "done")
         }

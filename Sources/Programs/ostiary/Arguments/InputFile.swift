@@ -25,7 +25,7 @@ struct InputFile: ExpressibleByArgument, Equatable {
     /// For messages.
     var name: String { isStandardInput ? "standard input" : path }
 
-    /// Nil for what is no regular file, or not there.
+    /// Nil if there is no such file, or no regular one.
     var identity: FileIdentity? {
         isStandardInput ? FileIdentity(descriptor: STDIN_FILENO) : FileIdentity(path: path)
     }

@@ -167,7 +167,7 @@ struct ItemArguments: ParsableArguments {
             + "\(least) \(itemClass.noun)\(least == 1 ? "" : "s")\(attributeWords)"
     }
 
-    /// What the question says besides.
+    /// A further sentence of the question.
     static func note(on count: ItemCount, id: Data?) -> String {
         count.isComplete || id != nil ? "" : " More may be locked or under a rule."
     }

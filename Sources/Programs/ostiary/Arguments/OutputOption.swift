@@ -17,7 +17,7 @@ struct OutputOption: ParsableArguments {
 
     /// The place that the option names, checked before anybody is asked for a factor.
     ///
-    /// - Parameter inputs: what the command reads. A place that leads to one of them is wrong usage, also with `--force`.
+    /// - Parameter inputs: the files that the command reads. A place that leads to one of them is wrong usage, also with `--force`.
     /// - Throws: why it cannot be written to; `cancelled` or `consentNeeded` if an older file may not be overwritten.
     func usable(for content: OutputFile.Content, apartFrom inputs: [InputFile] = []) throws -> OutputFile {
         try Self.usable([OutputFile(output)], for: content, force, apartFrom: inputs)[0]

@@ -20,7 +20,7 @@ struct ProtectionOptions: ParsableArguments {
     /// The requirement that the rule states.
     var requirement: Requirement { get throws { try (require ?? RuleArgument(RuleArgument.standard)).requirement } }
 
-    /// For a notice: what has to be proved before a use of what was made.
+    /// For a notice: the proof that a use of the new object needs.
     static func words(for requirement: Requirement) -> String {
         requirement.factors.isEmpty ? "which is used without a question" : "which requires \(requirement)"
     }

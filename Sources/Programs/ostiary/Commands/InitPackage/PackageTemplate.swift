@@ -21,8 +21,8 @@ struct PackageTemplate {
         "`import SwiftUI`, `UIKit` and `AppKit` go under `#if canImport(…)`; a stand-in `ObservableObject` tells nobody.",
     ]
 
-    /// Names that the package cannot have, in small letters: modules that it imports or contains, those of Ostiary and of what it
-    /// depends on, and Swift's own.
+    /// Names that the package cannot have, in small letters: modules that it imports or contains, those of Ostiary and of its
+    /// dependencies, and Swift's own.
     private static let takenNames: Set<String> = {
         let imported = [
             "Security", "LocalAuthentication", "LocalAuthenticationEmbeddedUI", "AuthenticationServices", "CryptoKit",

@@ -3,7 +3,7 @@ import UnixSocket
 
 /// Paths from one folder to another.
 enum RelativePath {
-    /// Where `path` leads, without symbolic links; what is not there yet is taken as it is written.
+    /// Where `path` leads, without symbolic links. Parts that do not exist yet are taken as they are written.
     static func absolute(_ path: String) throws(CommandError) -> String {
         var (present, missing) = (path, [Substring]())
         while true {
