@@ -122,11 +122,11 @@ import Testing
         let prompts = (0..<300).map { _ in Prompt() }
         let rights = prompts.map { _ in right() }
         let outcomes = prompts.map { _ in Outcome() }
-        for (index, prompt) in prompts.enumerated() {
-            daemon.answerNext(.ask(prompt))
-            rights[index].authorize(localizedReason: "test", completion: outcomes[index].receive)
-            await prompt.appears()
+        for prompt in prompts { daemon.answerNext(.ask(prompt)) }
+        for (right, outcome) in zip(rights, outcomes) {
+            right.authorize(localizedReason: "test", completion: outcome.receive)
         }
+        for prompt in prompts { await prompt.appears() }
         for prompt in prompts { prompt.accept() }
         for outcome in outcomes { #expect(await outcome.error() == nil) }
     }

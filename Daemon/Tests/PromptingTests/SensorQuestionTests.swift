@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PromptProtocol
 import Prompting
+import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -77,11 +78,8 @@ extension RealPromptTests {
         }
 
         @Test func `a program that says it shows the question and then ends gives no answer`() throws {
-            let folder = try FileManager.default.url(
-                for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: URL(fileURLWithPath: "/tmp"),
-                create: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            let program = folder.appendingPathComponent("prompt").path
+            let folder = try TestFolder()
+            let program = folder.path("prompt")
             // 013 is 11 in octal: the word that the question is visible.
             try Data("#!/bin/sh\nprintf '\\013' >&5\n".utf8).write(to: URL(fileURLWithPath: program))
             #expect(chmod(program, 0o700) == 0)

@@ -2,6 +2,7 @@ import ExactNames
 import Foundation
 import Glibc
 @testable import Prompting
+import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -157,9 +158,11 @@ extension RealPromptTests {
             #expect(refusal(half, try process.caller(nil)) == .notATerminal)
         }
 
-        @Test(arguments: ["/dev/null", "/etc/passwd", "/dev/zero"])
-        func `what is no terminal is refused`(_ path: String) throws {
-            let file = try PseudoTerminal.open(path, O_RDWR)
+        @Test(arguments: ["/dev/null", nil, "/dev/zero"])
+        func `a device or a file that is no terminal is refused`(_ device: String?) throws {
+            let folder = try TestFolder()
+            try Data("no terminal".utf8).write(to: URL(fileURLWithPath: folder.path("file")))
+            let file = try PseudoTerminal.open(device ?? folder.path("file"), O_RDWR)
             #expect(refusal(file, try process.caller(nil)) == .notATerminal)
         }
 
