@@ -3,6 +3,7 @@ import AuthenticatorRequests
 import CTAP
 import CTAPHID
 import CanonicalCBOR
+import ExactNames
 import Foundation
 import Glibc
 import OstiaryWire
@@ -32,7 +33,7 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
     "hid-reports": readReports,
     "association-file": { bytes in
         guard let file = try? AssociationFile(Data(bytes)) else { return }
-        for name in file.applications { precondition(file.lists(name), "a name in the list is not listed") }
+        for name in file.applications { precondition(file.lists(ExactName(name)), "a name in the list is not listed") }
     },
     "association-request": { bytes in
         guard let request = AssociationRequest(decoding: bytes) else { return }
@@ -96,7 +97,7 @@ private func answer(_ bytes: [UInt8]) {
     let storage = MemoryStorage(capacity: 4)
     let model = AuthenticatorModel(
         identifier: [UInt8](repeating: 7, count: 16), transports: ["usb"], isPlatform: false, alwaysVerifies: false,
-        allowsReset: true)
+        allowsReset: true, takesDomainsOnly: false)
     var authenticator = CTAPAuthenticator(
         model, storage: storage, pins: storage,
         interaction: WillingPerson(isVerificationReady: bytes.first.map { $0 % 2 == 1 ? true : nil } ?? nil),

@@ -94,6 +94,7 @@ package final class Simulator {
 
     private func enroll(_ finger: SimulatedFinger) throws {
         guard case .unusable = reader.readerState() else {
+            look()
             reader.enroll(try Self.finger(finger))
             return look()
         }
@@ -101,6 +102,7 @@ package final class Simulator {
     }
 
     private func delete(_ finger: SimulatedFinger) throws {
+        look()
         guard reader.delete(try Self.finger(finger)) else {
             throw SimulatorRefusal("The finger \(finger.rawValue) is not enrolled.")
         }
@@ -124,7 +126,8 @@ package final class Simulator {
         try file.write(to: URL(fileURLWithPath: "\(associations)/\(domain).json"))
     }
 
-    /// Has the daemon notice a change, as the helper for templates or the next caller would.
+    /// Has the daemon notice a change, as the helper for templates or the next caller would. Before a change of the fingers, it
+    /// waits until the set of the last passcode entry is stored, so that the entry does not stand for the changed set.
     private func look() { _ = broker.accounts[0].biometryState() }
 
     /// The longest way that the clock goes at once: no limit of a grant is longer.

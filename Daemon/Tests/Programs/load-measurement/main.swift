@@ -1,8 +1,9 @@
 // Measures how long another program's requests take while one program asks for much, in a store with many items and rights.
 //
 //   load-measurement serve FOLDER RIGHTS ITEMS            makes the store, serves it, and prints where; ends with its input
-//   load-measurement press SOCKET CONNECTIONS SECONDS WHAT   asks for WHAT (lists, all-lists, diagnoses, status, items, prune) on so many
-//                                                         connections; for items it makes 3,000 guarded ones of its own first
+//   load-measurement press SOCKET CONNECTIONS SECONDS WHAT   asks for WHAT (lists, all-lists, diagnoses, status, items, deletes, prune) on
+//                                                         so many connections; for items it makes 3,000 guarded ones of its
+//                                                         own first; for deletes it makes 1,000 a time and deletes them at once
 //   load-measurement find SOCKET SECONDS                  finds one right of its own again and again, and prints the times
 //
 // `press` and `find` must run from copies with other names: the daemon tells programs apart by their paths.
@@ -105,7 +106,7 @@ case "press":
     let (socket, what) = (arguments[1], arguments[4])
     if what == "items" { try makeGuardedItems(3000, TestClient(socketPath: socket)) }
     let end = ContinuousClock.now + .seconds(Double(arguments[3])!)
-    let done = concurrently(Int(arguments[2])!) { _ in
+    let done = concurrently(Int(arguments[2])!) { connection in
         let client = try TestClient(socketPath: socket)
         var count = 0
         while ContinuousClock.now < end {
@@ -113,6 +114,11 @@ case "press":
             case "diagnoses": try client.call(.diagnose(.init()))
             case "status": try client.call(.status(.init()))
             case "prune": try client.call(.pruneKeys(.init()))
+            case "deletes":
+                for number in 0..<1000 {
+                    try client.addItem(["acct": .text("\(number)"), "svce": .text("\(connection)")])
+                }
+                _ = try client.deleteItems(TestClient.query(["svce": .text("\(connection)")]))
             case "items":
                 guard
                     try refusal({ _ = try client.page(TestClient.query(), use: TestClient.silentUse()) })
