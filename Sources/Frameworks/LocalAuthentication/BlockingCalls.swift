@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import OstiaryClient
 
 /// Runs calls that block, as all calls to the daemon do, on threads where blocking harms nobody, and translates what
@@ -17,31 +16,7 @@ enum BlockingCalls {
     /// others: Dispatch gives queues at most 255 threads in all, and then nothing of the program runs on a queue any more.
     static func startPrompting(_ work: @escaping @Sendable () -> Void) {
         // Without a thread from the system, it waits until one of the shared threads is free.
-        if !startThread(work) { start(work) }
-    }
-
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-
-    /// False if the system gives no thread, which Foundation's `Thread` does not say.
-    private static func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
-        var attributes = pthread_attr_t()
-        guard unsafe pthread_attr_init(&attributes) == 0 else { return false }
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        guard unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED)) == 0 else { return false }
-        let work = unsafe Unmanaged.passRetained(Work(body))
-        var thread = pthread_t()
-        let code = unsafe pthread_create(
-            &thread, &attributes,
-            { work in
-                guard let work = unsafe work else { return nil }
-                unsafe Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
-                return nil
-            }, work.toOpaque())
-        if code != 0 { unsafe work.release() }
-        return code == 0
+        if !DetachedThread.start(work) { start(work) }
     }
 
     /// Runs `work` later, on another thread, then `completion` with what came of it.
