@@ -118,7 +118,7 @@ case "press":
                 for number in 0..<1000 {
                     try client.addItem(["acct": .text("\(number)"), "svce": .text("\(connection)")])
                 }
-                _ = try client.deleteItems(TestClient.query(["svce": .text("\(connection)")]))
+                _ = try client.deleteItems(TestClient.query("genp", ["svce": .text("\(connection)")]))
             case "items":
                 guard
                     try refusal({ _ = try client.page(TestClient.query(), use: TestClient.silentUse()) })
