@@ -42,23 +42,25 @@ struct CommandStage {
         }
         let command = Build.program("ostiary")
         try Self.require(command, "script/swift-in . build --product ostiary")
-        // A copy looks beside itself for the others.
-        try FileManager.default.copyItem(atPath: command, toPath: programs + "/ostiary")
-        try link(DaemonStart.program, as: "ostiaryd")
+        // A copy looks beside itself for the others. It starts a daemon only if nobody else can change it, and the build may be
+        // another user's than who runs the tests.
+        try copy(command, as: "ostiary")
+        try copy(DaemonStart.program, as: "ostiaryd")
         guard withVerifier else { return }
         let package = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../RelyingParty")
         let verifier = package.standardizedFileURL.appendingPathComponent(".build/debug/ostiary-verify-attestation")
             .path
         try Self.require(verifier, "script/swift-in RelyingParty build --product ostiary-verify-attestation")
-        try link(verifier, as: "ostiary-verify-attestation")
+        try copy(verifier, as: "ostiary-verify-attestation")
     }
 
     private static func require(_ program: String, _ command: String) throws {
         try #require(FileManager.default.isExecutableFile(atPath: program), "Build it: \(command)")
     }
 
-    private func link(_ program: String, as name: String) throws {
-        try FileManager.default.createSymbolicLink(atPath: "\(programs)/\(name)", withDestinationPath: program)
+    private func copy(_ program: String, as name: String) throws {
+        try FileManager.default.copyItem(atPath: program, toPath: "\(programs)/\(name)")
+        try #require(chown("\(programs)/\(name)", getuid(), getgid()) == 0)
     }
 
     // MARK: files of the folder in which the command runs
