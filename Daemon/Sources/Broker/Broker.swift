@@ -38,6 +38,7 @@ public final class Broker: Sendable {
     package let accounts: [OwnerAccount]
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
+    let readings = SlowRequestQuota(ofProgram: SessionLimits.readingCountOfProgram, total: SessionLimits.readingTotal)
     let credentials = CredentialQuota()
     let authenticators: CredentialAuthenticators
     /// Nil where no chip counts.
@@ -308,8 +309,8 @@ public final class Broker: Sendable {
     }
 
     /// Throws on a thread that may not wait.
-    func requireOwnThread(_ cancellation: RequestCancellation?) throws(OwnThreadNeeded) {
-        guard cancellation != nil else { throw OwnThreadNeeded() }
+    func requireOwnThread(_ request: IncomingRequest) throws(OwnThreadNeeded) {
+        guard request.mayReadMuch else { throw OwnThreadNeeded() }
     }
 }
 

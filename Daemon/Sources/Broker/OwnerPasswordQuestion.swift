@@ -26,10 +26,12 @@ struct OwnerPasswordQuestion {
 
     /// Does `work`, and again with the password if the chip asks for its owner.
     ///
-    /// - Parameter work: changes nothing when it throws ``EnclaveError/ownerPassword`` or
-    ///   ``EnclaveError/wrongOwnerPassword``.
-    func permitting<Result>(_ work: () throws -> Result) throws -> Result {
+    /// - Parameters:
+    ///   - work: changes nothing when it throws ``EnclaveError/ownerPassword`` or ``EnclaveError/wrongOwnerPassword``.
+    ///   - prepare: runs before the person is asked.
+    func permitting<Result>(_ work: () throws -> Result, beforeAsking prepare: () -> Void = {}) throws -> Result {
         do { return try work() } catch EnclaveError.ownerPassword {}
+        prepare()
         var notice: DisplayText?
         for _ in 1...Self.tryCount {
             let password = try ask(question(notice))

@@ -27,7 +27,9 @@ final class RewrappedRows {
         run = progress.begin(total: total)
     }
 
-    deinit { progress.end(run) }
+    deinit { endProgress() }
+
+    func endProgress() { progress.end(run) }
 
     func add(_ count: Int) { progress.add(count, of: run) }
 
@@ -45,6 +47,9 @@ package struct PasscodeChange {
 
     /// Class keys and the biometry key, all wrapped to the passcode key.
     var wrapped: [PrivateHalf] { rows.fresh.filter { $0.role != .passcode } }
+
+    /// Says no more how far it is: the person is asked something, on a terminal that may show it.
+    package func hideProgress() { rows.endProgress() }
 }
 
 /// The rows that stay when there is no passcode any more.

@@ -26,6 +26,23 @@ struct LockTests {
         #expect(try fixture.opens("free", answers: [.text(passcode)]))
     }
 
+    @Test func `a program that has the open store opened asks nobody, and of a locked one the person is asked`() throws
+    {
+        try fixture.setPasscode()
+        let client = try fixture.client()
+        let request = try WireAuthorizeRequest.with {
+            ($0.contextID, $0.subject, $0.question) = (try client.openContext(), .store(.init()), TestClient.question)
+        }
+        let before = fixture.prompter.asked.count
+        guard case .granted(let granted) = try client.call(.authorize(request)).body else { throw TestClient.UnexpectedAnswer() }
+        #expect(granted.factors.isEmpty && fixture.prompter.asked.count == before)
+        try client.lock()
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        _ = try client.call(.authorize(request))
+        #expect(fixture.prompter.asked.last?.operation.string == "open the store")
+        #expect(try client.status().unlocked)
+    }
+
     @Test(arguments: [false, true])
     func `while a passcode is checked grants nothing and leaves nothing open`(isUnlocked: Bool) throws {
         try fixture.create("free", .unrestricted, .whenUnlocked)

@@ -6,10 +6,12 @@ import OstiaryWire
 import Prompting
 import SecretMemory
 import StoreTestSupport
+import Synchronization
 import TPMTestSupport
 import Testing
 
 @testable import Broker
+@testable import OwnerKeys
 
 /// The question for the password of the TPM's owner, in a store that was made before the owner had one.
 @Suite(.serialized) struct OwnerPasswordQuestionTests {
@@ -59,6 +61,19 @@ import Testing
         #expect(fixture.prompter.askedKinds == [.enterPasscode, .newPasscode, .repeatPasscode])
         #expect(try fixture.opens("right", answers: [.text("another battery 8")]))
         #expect(try fixture.client().status().passcode.failedAttempts == 0)
+    }
+
+    @Test func `while the owner is asked, no progress is told that would be written over the question`() throws {
+        try tpm.setOwnerPassword()
+        let told = Mutex<[Bool]>([])
+        let account = fixture.account
+        fixture.prompter.always { question in
+            guard question.kind == .ownerPassword else { return Self.passcode }
+            told.withLock { $0.append(account.life.progress.current != nil) }
+            return Self.owner
+        }
+        try fixture.client().passcode(.set)
+        #expect(told.withLock { $0 } == [false])
     }
 
     @Test func `a removal asks nobody, and the next passcode asks once and takes the index's place`() throws {

@@ -53,6 +53,7 @@ struct RequestTableTests {
                 switch row.thread {
                 case .connection: "fast"
                 case .own: "slow"
+                case .ownForReading: "slow reading"
                 case .waiting: "waiting"
                 case .connectionUnlessAsking: "fast, slow when it asks"
                 case .ownUntilWaiting: "slow, then no thread"

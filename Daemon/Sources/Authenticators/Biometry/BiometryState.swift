@@ -29,6 +29,11 @@ package struct BiometryState: Equatable, Sendable {
         guard let face else { return finger }
         return face.obstacle.map { min(finger, $0.unavailability) }
     }
+
+    /// Whether a finger or a face counts again once the passcode was entered.
+    package var waitsForPasscode: Bool {
+        [obstacle, face?.obstacle].compactMap(\.self).contains(where: \.endsWithPasscode)
+    }
 }
 
 /// What is known at one moment about looking for the owner's face.

@@ -73,6 +73,10 @@ extension Broker {
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: "",
             operation: isOpen ? "let fingers be used again" : "open the store")
         if body.preflight { return try preflight(demand, body.contextID, session) }
+        // The question would name what nothing waits for.
+        guard !isOpen || session.account.biometryState()?.waitsForPasscode == true else {
+            return Reply(.granted(.init()))
+        }
         let asking = try asking(body.question, request, session, cancellation)
         let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
         try grant(evaluation, asking, session, as: event(request.eventName, session)) {}

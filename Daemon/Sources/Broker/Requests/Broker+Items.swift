@@ -96,7 +96,7 @@ extension Broker {
         // A search by host reads on until it has found some.
         let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
         let isLong = try items.isLong(selection, from: begin, limit: limit)
-        if isLong { try requireOwnThread(cancellation) }
+        if isLong { try requireOwnThread(request) }
         let proofs = ItemProofs(of: self, for: body.use, to: .read, request, session, cancellation)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
             try items.forEach(selection, from: begin, limit: limit, asPartOfLong: isLong, body)
@@ -138,7 +138,7 @@ extension Broker {
             begin = batch.next
             if page.isEmpty, begin != 0, !isLong {
                 // All of these were left out. Nobody knows how many more will be.
-                try requireOwnThread(cancellation)
+                try requireOwnThread(request)
                 isLong = true
             }
         } while page.isEmpty && begin != 0
@@ -198,7 +198,7 @@ extension Broker {
         let selection = try Self.withoutHost(
             VisibleItems(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
         let isLong = try session.account.items.isLong(selection)
-        if isLong { try requireOwnThread(cancellation) }
+        if isLong { try requireOwnThread(request) }
         let openers = try session.account.items.all(selection, asPartOfLong: isLong)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)

@@ -39,6 +39,8 @@ extension Broker {
         let change = try session.account.life.prepareSetting()
         try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting {
             try commit("passcode-set", session, asking) { try session.account.life.set(chosen, change, since: era) }
+        } beforeAsking: {
+            change.hideProgress()
         }
     }
 

@@ -106,8 +106,7 @@ extension WireBiometryStatus {
             guard let obstacle = state.obstacle else { return }
             ($0.obstacle, $0.explanation) = (obstacle.refusal.cause, obstacle.refusal.explanation)
         }
-        let obstacles = [state.obstacle, state.face?.obstacle].compactMap(\.self)
-        waitsForPasscode = obstacles.contains(where: \.endsWithPasscode)
+        waitsForPasscode = state.waitsForPasscode
         isSetKnown = state.enrolmentDigest != nil
     }
 }

@@ -15,9 +15,12 @@ enum SessionState: Equatable, Sendable {
 enum RequestThread: Equatable, Sendable {
     case connection
     case own
+    /// One of its own for requests that only read, but much; the connection's if none of those is free.
+    case ownForReading
     /// The connection's where the enclave answers at once, else one of its own: a chip may take a second.
     case connectionUnlessEnclaveIsSlow
-    /// The connection's, until it turns out that a person must be asked or much be read: then it begins again on a thread of its own.
+    /// The connection's, until it turns out that a person must be asked or much be read: then it begins again on a thread of its own
+    /// (as ``own`` or as ``ownForReading``).
     case connectionUnlessAsking
     /// One of its own that waits for a change, beside those of slow requests: it takes the place of none of them.
     case waiting
@@ -84,7 +87,7 @@ extension WireRequest.OneOf_Body {
         // The connection and the daemon.
         case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
-        case .status: RequestRow("status", .own, forChanged: true)
+        case .status: RequestRow("status", .ownForReading, forChanged: true)
         case .environment: RequestRow("environment", .ownUntilWaiting)
         case .diagnose: RequestRow("diagnose", .own, forChanged: true)
         case .repair: RequestRow("repair", .own, terminal: true, forChanged: true)

@@ -47,7 +47,8 @@ final class Session: Sendable {
         guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
         self.account = account
         caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
-        slow = SlowRequests(quota: broker.slowRequests, program: caller.program.displayName)
+        slow = SlowRequests(
+            quota: broker.slowRequests, readings: broker.readings, program: caller.program.displayName)
         grantEnds = GrantEnds(of: caller.program, trail: broker.trail, thread: broker.grantEnds)
         contexts = ContextTable(
             clock: broker.clock, lifetime: broker.configuration.contextLifetime, ended: grantEnds.report)
@@ -176,6 +177,7 @@ final class Session: Sendable {
             switch request.row.thread {
             case .connection: try answer(request)
             case .own: try startSlow(request)
+            case .ownForReading: try read(request)
             case .waiting: try slow.startWaiting(request.id) { [self] in answerSlowly(request, $0) }
             case .connectionUnlessEnclaveIsSlow:
                 if broker.enclave.isImmediate { try answer(request) } else { try startSlow(request) }
@@ -183,7 +185,7 @@ final class Session: Sendable {
                 do { try answer(request) } catch is PersonNeeded {
                     guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
                     try startSlow(request)
-                } catch is OwnThreadNeeded { try startSlow(request) }
+                } catch is OwnThreadNeeded { try read(request) }
             case .ownUntilWaiting: try startWatch(request)
             }
         } catch let refusal as Refusal {
@@ -218,7 +220,25 @@ final class Session: Sendable {
         }
     }
 
+    /// Answers a request that reads much. Without a thread of its own it is not refused: this connection then waits for it.
+    private func read(_ request: IncomingRequest) throws {
+        request.mayReadMuch = true
+        let isStarted = slow.startReading(request.id) { [self] cancellation in
+            answerSlowly(request, cancellation)
+            broker.environmentMayHaveChanged(of: account)
+        }
+        guard !isStarted else { return }
+        let requester = StretchRequester(program: caller.program.displayName, cancellation: RequestCancellation())
+        do {
+            try StretchRequester.$current.withValue(requester) { try answer(request) }
+        } catch is PersonNeeded {
+            guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
+            try startSlow(request)
+        }
+    }
+
     private func startSlow(_ request: IncomingRequest) throws {
+        request.mayReadMuch = true
         try slow.start(request.id) { [self] cancellation in
             answerSlowly(request, cancellation)
             broker.environmentMayHaveChanged(of: account)

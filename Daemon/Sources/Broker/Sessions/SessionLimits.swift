@@ -13,6 +13,10 @@ enum SessionLimits {
     /// connections may take half: a program that lets many requests wait must not keep the daemon from accepting or
     /// asking.
     static let slowRequestTotal = 128
+    /// Requests of one connection that only read, but much. One more is answered by the connection's own thread: none is refused.
+    static let readingCount = 8
+    static let readingCountOfProgram = 16
+    static let readingTotal = 64
     /// Body of a frame before the greeting is answered; a hello has some 30 bytes.
     static let greetingByteCount = 4096
     /// Time to greet, in seconds.

@@ -7,22 +7,35 @@ import Threading
 
 /// The requests of one connection that wait for a person or a slow part, and how to end them.
 final class SlowRequests: Sendable {
+    private enum Kind { case asking, reading, waiting }
+
     private struct Running {
         let cancellation: RequestCancellation
-        /// Waits for a change and asks nobody.
-        let isWaiting: Bool
+        let kind: Kind
+
+        /// A reading asks the person only if it meets something that opens with a proof. A wait for a change never does.
+        var mayBeAsking: Bool {
+            switch kind {
+            case .asking: true
+            case .reading: cancellation.hasAsked
+            case .waiting: false
+            }
+        }
     }
 
     private let running = Mutex<[UInt64: Running]>([:])
     private let threads = DispatchGroup()
     private let quota: SlowRequestQuota
+    private let readings: SlowRequestQuota
     private let program: ExactName
 
     /// - Parameters:
     ///   - quota: what all connections share.
+    ///   - readings: what they share for requests that only read.
     ///   - program: whose connection it is, by its name in the log.
-    init(quota: SlowRequestQuota, program: ExactName) {
+    init(quota: SlowRequestQuota, readings: SlowRequestQuota, program: ExactName) {
         self.quota = quota
+        self.readings = readings
         self.program = program
     }
 
@@ -31,14 +44,33 @@ final class SlowRequests: Sendable {
     /// Runs a request's work on a thread of its own; refuses when too many run. Called by the connection's thread alone, with
     /// an id that is not in use.
     func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
-        guard running.withLock({ $0.values.count { !$0.isWaiting } }) < SessionLimits.slowRequestCount else {
+        guard count(of: .asking) < SessionLimits.slowRequestCount else {
             throw Refusal(
                 .tooMany,
                 "\(SessionLimits.slowRequestCount) requests of this connection wait already; try again later.")
         }
+        try run(id, as: .asking, within: quota, work)
+    }
+
+    /// Runs a request that reads much on a thread of its own. It takes the place of none that asks a person, and a lock ends it
+    /// only if it has asked one.
+    ///
+    /// - Returns: false if all such threads are taken.
+    func startReading(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) -> Bool {
+        guard count(of: .reading) < SessionLimits.readingCount else { return false }
+        do throws(Refusal) { try run(id, as: .reading, within: readings, work) } catch { return false }
+        return true
+    }
+
+    private func count(of kind: Kind) -> Int { running.withLock { $0.values.count { $0.kind == kind } } }
+
+    private func run(
+        _ id: UInt64, as kind: Kind, within quota: SlowRequestQuota,
+        _ work: @escaping @Sendable (RequestCancellation) -> Void
+    ) throws(Refusal) {
         try quota.take(for: program)
         do throws(Refusal) {
-            try run(id, "ostiary-request", isWaiting: false) { [quota, program] cancellation in
+            try run(id, "ostiary-request", kind) { [program] cancellation in
                 defer { quota.giveBack(program) }
                 work(cancellation)
             }
@@ -53,17 +85,17 @@ final class SlowRequests: Sendable {
     func startWaiting(
         _ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void
     ) throws(Refusal) {
-        guard running.withLock({ !$0.values.contains(where: \.isWaiting) }) else {
+        guard count(of: .waiting) == 0 else {
             throw Refusal(.tooMany, "The connection waits for a change already.")
         }
-        try run(id, "ostiary-waiting", isWaiting: true, work)
+        try run(id, "ostiary-waiting", .waiting, work)
     }
 
     private func run(
-        _ id: UInt64, _ thread: String, isWaiting: Bool, _ work: @escaping @Sendable (RequestCancellation) -> Void
+        _ id: UInt64, _ thread: String, _ kind: Kind, _ work: @escaping @Sendable (RequestCancellation) -> Void
     ) throws(Refusal) {
         let cancellation = RequestCancellation()
-        running.withLock { $0[id] = Running(cancellation: cancellation, isWaiting: isWaiting) }
+        running.withLock { $0[id] = Running(cancellation: cancellation, kind: kind) }
         threads.enter()
         do throws(ThreadShortage) {
             try Threads.start(thread) { [threads] in
@@ -92,6 +124,6 @@ final class SlowRequests: Sendable {
 
     /// Ends the requests that may be asking a person.
     func cancelQuestions(_ reason: RequestCancellation.Reason) {
-        for request in running.withLock({ $0.values.filter { !$0.isWaiting } }) { request.cancellation.cancel(reason) }
+        for request in running.withLock({ $0.values.filter(\.mayBeAsking) }) { request.cancellation.cancel(reason) }
     }
 }

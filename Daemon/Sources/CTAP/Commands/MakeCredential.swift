@@ -78,7 +78,11 @@ extension CTAPAuthenticator {
             request.excluded.contains($0.identifier) && isVisible($0, authorization)
         }
         // The question for a token named no account, so nobody has agreed yet to lose this one.
-        if !isExcluded, !replaced.isEmpty, request.authorization.code != nil { authorization.isUserPresent = false }
+        if !isExcluded, !replaced.isEmpty, request.authorization.code != nil {
+            authorization.isUserPresent = false
+            // It must not outlive its token while the question waits, and the answer brings another one.
+            authorization.proof = nil
+        }
         try confirm(&authorization, for: question, until: cancellation)
         guard !isExcluded else { throw .credentialExcluded }
         token?.spend()

@@ -150,10 +150,12 @@ package struct ItemStore: Sendable {
         return try vault.readItems { try $0.items(matching: query, owner: owner).count > Self.quickCount }
     }
 
-    /// One piece of a reading. A long one waits for its turn, and ends when its request was ended.
+    /// One piece of a reading. A long one waits for its turn, and ends when its request was ended. Any other goes on: it may be
+    /// part of a change that the log has already.
     private func piece<Result>(ofLong isLong: Bool, _ body: () throws -> Result) throws -> Result {
+        guard isLong else { return try body() }
         try StretchRequester.current?.cancellation.check()
-        return try isLong ? StretchTurns.ofReading.withTurn(body) : body()
+        return try StretchTurns.ofReading.withTurn(body)
     }
 
     /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
