@@ -69,9 +69,8 @@ let package = Package(
         .target(
             name: "LocalAuthentication",
             dependencies: [
-                "AccessControl", "CLocalAuthentication", "KeyAlgorithms", "OstiaryClient", "OstiaryWire",
-                "SecretMemory",
-                "Security",
+                "AccessControl", "CLocalAuthentication", "DetachedThreads", "KeyAlgorithms", "OstiaryClient",
+                "OstiaryWire", "SecretMemory", "Security",
             ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
         .target(
@@ -85,7 +84,8 @@ let package = Package(
             ],
             path: "Sources/Frameworks/AuthenticationServices", swiftSettings: strict),
         .target(
-            name: "LoopbackCallback", dependencies: ["CLinuxShims"], path: "Sources/Frameworks/LoopbackCallback",
+            name: "LoopbackCallback", dependencies: ["CLinuxShims", "DetachedThreads"],
+            path: "Sources/Frameworks/LoopbackCallback",
             swiftSettings: adapter),
         .target(
             name: "Security",
@@ -113,6 +113,7 @@ let package = Package(
             path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),
 
         // MARK: the connection
+        .target(name: "DetachedThreads", path: "Sources/Client/DetachedThreads", swiftSettings: strict),
         .target(
             name: "OstiaryClient",
             dependencies: [
@@ -164,8 +165,9 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures", "DirectionalText", "KeyAlgorithms",
-                "OstiaryWire", "SecretMemory", "UnixSocket",
+                "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures", "DetachedThreads",
+                "DirectionalText",
+                "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
@@ -212,7 +214,8 @@ let package = Package(
         .testTarget(
             name: "AuthenticationServicesTests",
             dependencies: [
-                "AuthenticationServices", "IndependentTools", "LoopbackCallback", "OstiaryClient", "OstiaryWire",
+                "AuthenticationServices", "DetachedThreads", "IndependentTools", "LoopbackCallback", "OstiaryClient",
+                "OstiaryWire",
                 "SecretMemory", crypto,
             ],
             swiftSettings: adapter),

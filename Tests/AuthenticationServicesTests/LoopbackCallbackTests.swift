@@ -1,3 +1,4 @@
+import DetachedThreads
 import Foundation
 import Glibc
 @testable import LoopbackCallback
@@ -111,7 +112,7 @@ import Testing
         let listener = try CallbackListener(port: 0, tables: tables)
         let page = try #require(URL(string: "https://id.example.org"))
         let (ends, end) = AsyncStream.makeStream(of: URL.self)
-        listener.wait(for: ExpectedRequest(path: "/done", from: page)) { end.yield($0) }
+        try listener.wait(for: ExpectedRequest(path: "/done", from: page)) { end.yield($0) }
         let status = try await Self.status(of: "http://127.0.0.1:\(listener.port)/done")
         // Tells whether the waiting went on, and lets the stream end.
         let isRunning = listener.stop()
@@ -210,6 +211,16 @@ import Testing
         return client
     }
 
+    @Test func `without a thread from the system nothing is waited for, and that is an error`() throws {
+        let listener = try CallbackListener(port: 0)
+        let page = try #require(URL(string: "https://id.example.org"))
+        #expect(throws: CallbackListener.Failure(step: "thread", code: EAGAIN)) {
+            try DetachedThread.$areRefused.withValue(true) {
+                try listener.wait(for: ExpectedRequest(path: "/done", from: page)) { _ in }
+            }
+        }
+    }
+
     /// Browsers open connections that they may use later. The silent ones here would be waited for longer than the test may take.
     @Test func `connections that say nothing keep no other one waiting`() async throws {
         let listener = try CallbackListener(port: 0, patience: .seconds(3_600))
@@ -217,7 +228,7 @@ import Testing
         defer { for client in silent { close(client) } }
         let page = try #require(URL(string: "https://id.example.org"))
         let (ends, end) = AsyncStream.makeStream(of: URL.self)
-        listener.wait(for: ExpectedRequest(path: "/done", from: page)) { end.yield($0) }
+        try listener.wait(for: ExpectedRequest(path: "/done", from: page)) { end.yield($0) }
         #expect(try await Self.status(of: "http://127.0.0.1:\(listener.port)/done") == "200")
         for await url in ends {
             #expect(url.path == "/done")

@@ -175,6 +175,9 @@ public struct PromptText {
         return parts.isEmpty ? nil : parts.joined(separator: " ")
     }
 
+    /// Whether the notice is about a mistake in this question, and not about tries before it.
+    public var isMistake: Bool { question.notice != nil }
+
     /// The program's titles for cancelling and for the other way, which must be quoted.
     public var cancelTitle: String? { question.cancelTitle.map(Self.quotable) }
     public var fallbackTitle: String? { question.fallbackTitle.map(Self.quotable) }

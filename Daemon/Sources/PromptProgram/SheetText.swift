@@ -147,7 +147,7 @@ public struct SheetText {
     }
 
     /// Whether the notice is about a mistake in this question, and not about tries before it or a rule.
-    public var isMistake: Bool { question.notice != nil }
+    public var isMistake: Bool { text.isMistake }
 
     public var field: String { phrases(text.field) }
 

@@ -39,6 +39,8 @@ struct PinentryDescription {
         }
         if let hint = text.hint { facts.append(Line(before: "", text: hint, isWhole: true)) }
         if let warning = text.warning { facts.append(Line(before: "", text: warning, isWhole: true)) }
+        // Dialogs show errors in red, and nothing is wrong yet.
+        if !text.isMistake, let notice = text.notice { facts.append(Line(before: "", text: notice, isWhole: true)) }
         self.facts = facts
         reason = text.reason.map { Line(before: "\($0.label): “", text: $0.words, after: "”", isWhole: false) }
     }

@@ -29,7 +29,7 @@ struct PinentryScript {
         let cancelWords = text.cancelTitle.map { " (“\($0)”)" } ?? ""
         commands.append(.init("SETCANCEL", Self.buttonTitle("Cancel" + cancelWords)))
         commands.append(.init("SETOK", text.warning == nil ? "OK" : "Yes"))
-        if let notice = text.notice { commands.append(.init("SETERROR", notice)) }
+        if text.isMistake, let notice = text.notice { commands.append(.init("SETERROR", notice)) }
         commands.append(.init("SETTIMEOUT", String(request.timeLimitSeconds)))
         commands.append(.init("SETKEYINFO", "--clear"))
         return commands

@@ -2,6 +2,7 @@ import ExactNames
 import Foundation
 import Glibc
 import Prompting
+import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -256,6 +257,23 @@ extension RealPromptTests {
             #expect(description.utf8.count < 1000)
             #expect(
                 description.contains("“🐢") && description.hasSuffix("…”"), "every part has its share of the line")
+        }
+
+        @Test func `tries before the question are told, but as no error`() throws {
+            let folder = try TestFolder()
+            let script =
+                "echo OK; while read -r l; do printf '%s\\n' \"$l\" >> \(folder.path("log")); "
+                + "case \"$l\" in GETPIN*) echo 'ERR 83886179 x';; *) echo OK;; esac; done"
+            let question = PromptQuestion(
+                .enterPasscode, objects: PromptObjects(DisplayText("token")), operation: DisplayText("read"),
+                triesLeft: 1)
+            let caller = try process.caller(nil)
+            #expect(
+                try Asking(Self.prompter(try Self.program(script), display: ":9"), question, on: caller).wait()
+                    == .cancelled)
+            let commands = try String(contentsOfFile: folder.path("log"), encoding: .utf8).split(separator: "\n")
+            #expect(commands.contains { $0.hasPrefix("SETDESC ") && $0.contains("%0AOne try left.") })
+            #expect(!commands.contains { $0.hasPrefix("SETERROR") })
         }
 
         @Test(arguments: real)

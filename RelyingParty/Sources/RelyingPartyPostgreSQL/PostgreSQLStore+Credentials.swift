@@ -4,19 +4,30 @@ public import RelyingParty
 extension PostgreSQLStore: CredentialStore {
     public func add(_ credential: CredentialRecord) async throws -> Bool {
         try await pool.run { connection throws(PostgreSQLStoreError) in
-            try connection.execute(
-                Self.insertCredential,
-                [
-                    .bytes(credential.id), .bytes(credential.userHandle), .bytes(credential.publicKey),
-                    .integer(Int64(credential.signatureCounter)), .boolean(credential.isUserVerified),
-                    .boolean(credential.isBackupEligible), .boolean(credential.isBackedUp),
-                    .text(credential.transports.joined(separator: " ")), .bytes(credential.aaguid),
-                    .number(credential.creation?.timeIntervalSince1970),
-                    .number(credential.lastUse?.timeIntervalSince1970), .text(credential.nickname),
-                    .boolean(credential.isDiscoverable),
-                ]
-            ).changedCount == 1
+            try connection.execute(Self.insertCredential, Self.values(of: credential)).changedCount == 1
         }
+    }
+
+    /// A lock for the account comes first: two statements at the same time would both see an account without credentials.
+    public func addFirst(_ credential: CredentialRecord) async throws -> Bool {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            try connection.transaction { () throws(PostgreSQLStoreError) in
+                try connection.execute(Self.lockAccount, [.bytes(credential.userHandle)])
+                return try connection.execute(Self.insertFirstCredential, Self.values(of: credential)).changedCount == 1
+            }
+        }
+    }
+
+    private static func values(of credential: CredentialRecord) -> [PostgreSQLValue] {
+        [
+            .bytes(credential.id), .bytes(credential.userHandle), .bytes(credential.publicKey),
+            .integer(Int64(credential.signatureCounter)), .boolean(credential.isUserVerified),
+            .boolean(credential.isBackupEligible), .boolean(credential.isBackedUp),
+            .text(credential.transports.joined(separator: " ")), .bytes(credential.aaguid),
+            .number(credential.creation?.timeIntervalSince1970),
+            .number(credential.lastUse?.timeIntervalSince1970), .text(credential.nickname),
+            .boolean(credential.isDiscoverable),
+        ]
     }
 
     public func credential(_ id: Data) async throws -> CredentialRecord? {
@@ -86,6 +97,13 @@ extension PostgreSQLStore: CredentialStore {
     static let insertCredential = """
         INSERT INTO relying_party.credential (\(columns))
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        ON CONFLICT (id) DO NOTHING
+        """
+    static let lockAccount = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0))"
+    static let insertFirstCredential = """
+        INSERT INTO relying_party.credential (\(columns))
+        SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13
+        WHERE NOT EXISTS (SELECT 1 FROM relying_party.credential WHERE account = $2)
         ON CONFLICT (id) DO NOTHING
         """
     static let credentialByID = "SELECT \(columns) FROM relying_party.credential WHERE id = $1"

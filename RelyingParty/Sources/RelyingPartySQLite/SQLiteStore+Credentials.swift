@@ -4,14 +4,24 @@ public import RelyingParty
 
 extension SQLiteStore: CredentialStore {
     public func add(_ credential: CredentialRecord) async throws -> Bool {
-        try await database.write { database in
-            try database.cachedStatement(sql: Self.insertCredential).execute(arguments: [
-                credential.id, credential.userHandle, credential.publicKey, Int64(credential.signatureCounter),
-                credential.isUserVerified, credential.isBackupEligible, credential.isBackedUp,
-                credential.transports.joined(separator: " "), credential.aaguid,
-                credential.creation?.timeIntervalSince1970, credential.lastUse?.timeIntervalSince1970,
-                credential.nickname, credential.isDiscoverable,
-            ])
+        try await insert(credential, by: Self.insertCredential)
+    }
+
+    /// One statement looks and inserts, and the database has one writer at a time.
+    public func addFirst(_ credential: CredentialRecord) async throws -> Bool {
+        try await insert(credential, by: Self.insertFirstCredential, credential.userHandle)
+    }
+
+    private func insert(_ credential: CredentialRecord, by sql: String, _ more: Data...) async throws -> Bool {
+        let arguments: StatementArguments = [
+            credential.id, credential.userHandle, credential.publicKey, Int64(credential.signatureCounter),
+            credential.isUserVerified, credential.isBackupEligible, credential.isBackedUp,
+            credential.transports.joined(separator: " "), credential.aaguid,
+            credential.creation?.timeIntervalSince1970, credential.lastUse?.timeIntervalSince1970,
+            credential.nickname, credential.isDiscoverable,
+        ]
+        return try await database.write { database in
+            try database.cachedStatement(sql: sql).execute(arguments: arguments + StatementArguments(more))
             return database.changesCount == 1
         }
     }
@@ -63,6 +73,10 @@ extension SQLiteStore: CredentialStore {
     }
 
     static let insertCredential = "INSERT OR IGNORE INTO credential VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    static let insertFirstCredential = """
+        INSERT OR IGNORE INTO credential SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+        WHERE NOT EXISTS (SELECT 1 FROM credential WHERE account = ?)
+        """
     static let credentialByID = "SELECT * FROM credential WHERE id = ?"
     static let credentialsByAccount = "SELECT * FROM credential WHERE account = ? ORDER BY id"
     static let acceptUse = """

@@ -250,4 +250,30 @@ import Testing
             #expect(try await stores[3].credential(Example.credential(1).id)?.signatureCounter == 50)
         }
     }
+
+    @Test(arguments: StoreKind.allCases)
+    func `of many first credentials of an account one is added`(_ kind: StoreKind) async throws {
+        try await kind.withStores(4) { stores async throws in
+            for account in 1...10 as ClosedRange<UInt8> {
+                let added = try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for (index, store) in (stores + stores).enumerated() {
+                        group.addTask {
+                            try await store.addFirst(Example.credential(Int(account) * 100 + index, account: account))
+                        }
+                    }
+                    return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+                }
+                #expect(added == 1)
+                #expect(try await stores[0].credentials(of: Data([account])).count == 1)
+            }
+            // An id that another account has.
+            let taken = try #require(try await stores[0].credentials(of: Data([1])).first)
+            let other = CredentialRecord(
+                id: taken.id, userHandle: Data([99]), publicKey: Data([2, 3]), signatureCounter: 0,
+                isUserVerified: true, isBackupEligible: false, isBackedUp: false, transports: [])
+            #expect(try await !stores[0].addFirst(other))
+            #expect(try await stores[0].credentials(of: Data([99])).isEmpty)
+            #expect(try await stores[0].addFirst(Example.credential(5000, account: 99)))
+        }
+    }
 }

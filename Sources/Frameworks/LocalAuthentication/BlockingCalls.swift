@@ -1,3 +1,4 @@
+import DetachedThreads
 import Dispatch
 import OstiaryClient
 

@@ -1,4 +1,5 @@
 @_implementationOnly import CLinuxShims
+import DetachedThreads
 package import Foundation
 import Glibc
 import Synchronization
@@ -9,7 +10,7 @@ import Synchronization
 /// of its own. The program must use PKCE.
 package final class CallbackListener: Sendable {
     package struct Failure: Error, Equatable, Sendable {
-        /// Which step failed: `socket`, `bind` or `listen`.
+        /// Which step failed: `socket`, `bind`, `listen` or `thread`.
         package let step: String
         package let code: CInt
     }
@@ -66,8 +67,12 @@ package final class CallbackListener: Sendable {
 
     /// Waits for the request, answers it with a page that tells the person to go back, and calls `body` with its whole address. Other
     /// requests get an error. Returns at once; the thread ends with the request, or with ``stop()``.
-    package func wait(for request: ExpectedRequest, _ body: @escaping @Sendable (URL) -> Void) {
-        Self.startThread { [self] in
+    ///
+    /// - Throws: when the system gives no thread. Then nothing is waited for.
+    package func wait(
+        for request: ExpectedRequest, _ body: @escaping @Sendable (URL) -> Void
+    ) throws(Failure) {
+        let isStarted = DetachedThread.start { [self] in
             while !isStopped.withLock({ $0 }) {
                 let connection = ostiary_accept(socket)
                 guard connection >= 0 else {
@@ -79,15 +84,22 @@ package final class CallbackListener: Sendable {
                     continue
                 }
                 // A thread for each: one that says nothing keeps no other one waiting.
-                Self.startThread { [self] in
+                let isServed = DetachedThread.start { [self] in
                     let url = CallbackConnection(connection, port: port, patience: patience)
                         .serve(request, isOwn: tables.isConnection(connection, of: geteuid())) { stop() }
-                    Glibc.close(connection)
-                    openCount.withLock { $0 -= 1 }
+                    close(connection)
                     if let url { body(url) }
                 }
+                // The browser tries again.
+                if !isServed { close(connection) }
             }
         }
+        guard isStarted else { throw Failure(step: "thread", code: EAGAIN) }
+    }
+
+    private func close(_ connection: CInt) {
+        Glibc.close(connection)
+        openCount.withLock { $0 -= 1 }
     }
 
     /// Whether one more connection may be served.
@@ -97,12 +109,6 @@ package final class CallbackListener: Sendable {
             count += 1
             return true
         }
-    }
-
-    private static func startThread(_ body: @escaping @Sendable () -> Void) {
-        let thread = Thread(block: body)
-        thread.name = "ostiary-callback"
-        thread.start()
     }
 
     /// Ends the waiting; whether it was not ended yet.

@@ -65,13 +65,18 @@ public struct WebAuthnServer: Sendable {
         let registration = try await verifier.verifyRegistration(
             response, challenge: challenge.value, userHandle: account,
             requirements: challenge.requirements, at: clock())
-        if expected == nil, try await !credentials.credentials(of: account).isEmpty {
-            throw CeremonyError.accountHasCredentials
-        }
-        guard try await credentials.add(registration.credential) else {
-            throw CeremonyError.credentialAlreadyRegistered
-        }
+        try await store(registration.credential, asFirst: expected == nil)
         return registration
+    }
+
+    private func store(_ credential: CredentialRecord, asFirst isFirst: Bool) async throws {
+        guard isFirst else {
+            guard try await credentials.add(credential) else { throw CeremonyError.credentialAlreadyRegistered }
+            return
+        }
+        guard try await !credentials.addFirst(credential) else { return }
+        throw try await credentials.credentials(of: credential.userHandle).isEmpty
+            ? CeremonyError.credentialAlreadyRegistered : .accountHasCredentials
     }
 
     // MARK: sign-in

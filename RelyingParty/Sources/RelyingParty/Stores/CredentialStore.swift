@@ -14,6 +14,10 @@ public protocol CredentialStore: Sendable {
     /// Returns false, and changes nothing, if the store has a credential of this ID.
     func add(_ credential: CredentialRecord) async throws -> Bool
 
+    /// Adds the first credential of an account. Returns false, and changes nothing, if the account has one already or the store has
+    /// a credential of this ID, no matter how many servers ask at the same time.
+    func addFirst(_ credential: CredentialRecord) async throws -> Bool
+
     func credential(_ id: Data) async throws -> CredentialRecord?
 
     /// The credentials of an account, in the order of their IDs.

@@ -114,7 +114,7 @@ open class ASWebAuthenticationSession: NSObject, @unchecked Sendable {
     private func listen(on port: UInt16, _ path: String) throws(CallbackListener.Failure) {
         let listener = try CallbackListener(port: port)
         lock.withLock { self.listener = listener }
-        listener.wait(for: ExpectedRequest(path: path, from: url)) { [self] url in end(.success(url)) }
+        try listener.wait(for: ExpectedRequest(path: path, from: url)) { [self] url in end(.success(url)) }
     }
 
     /// Why the session cannot start; nil if nothing is in its way.

@@ -1,5 +1,5 @@
+import DetachedThreads
 import Dispatch
-import Foundation
 import OstiaryClient
 import OstiaryWire
 
@@ -11,10 +11,12 @@ enum PasscodeProgress {
     static func showing<Result>(isEnabled: Bool, _ change: () throws -> Result) rethrows -> Result {
         guard isEnabled else { return try change() }
         let (isOver, hasEnded) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        Thread {
+        let isShown = DetachedThread.start {
             show(until: isOver)
             hasEnded.signal()
-        }.start()
+        }
+        // Without a thread from the system nothing is shown.
+        guard isShown else { return try change() }
         defer {
             isOver.signal()
             hasEnded.wait()
