@@ -200,16 +200,6 @@ private final class MemoryStage {
             Work("a confirmed signature") {
                 _ = try self.client.confirmAndSign(Data("text".utf8), with: self.confirming)
             },
-            Work("a confirmed attestation") {
-                // Only a chip with an enrolled key attests, which is noticed before or after the question.
-                let refused = try refusal {
-                    let request = WireConfirmedAttestRequest.with {
-                        ($0.rightID, $0.question) = (self.confirming.rightID, TestClient.question)
-                    }
-                    try self.client.call(.confirmedAttest(request), tail: SecretBytes(bytes: Data(1...32)))
-                }
-                #expect(refused != nil)
-            },
             Work("the opening of the store") {
                 try self.client.lock()
                 try self.inContext { context in

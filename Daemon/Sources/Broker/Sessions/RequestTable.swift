@@ -89,9 +89,9 @@ extension WireRequest.OneOf_Body {
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
         case .status: RequestRow("status", .ownForReading, forChanged: true)
         case .environment: RequestRow("environment", .ownUntilWaiting)
-        case .diagnose: RequestRow("diagnose", .own, forChanged: true)
+        case .diagnose: RequestRow("diagnose", .ownForReading, forChanged: true)
         case .repair: RequestRow("repair", .own, terminal: true, forChanged: true)
-        case .readLog: RequestRow("readLog", .own, forChanged: true)
+        case .readLog: RequestRow("readLog", .ownForReading, forChanged: true)
         case .verifyLog: RequestRow("verifyLog", .own, terminal: true, forChanged: true)
 
         // Passcode and lock.
@@ -109,7 +109,7 @@ extension WireRequest.OneOf_Body {
         case .authorize(let body): RequestRow(body.event, .own, terminal: true, of: .object(body.rightID))
 
         // Grants: those of all programs for the owner, and the end of a program's own.
-        case .listGrants: RequestRow("listGrants", .own, forChanged: true)
+        case .listGrants: RequestRow("listGrants", .ownForReading, forChanged: true)
         case .revokeGrants: RequestRow("grants-revoke", .own, forChanged: true)
         case .awaitGrantEnd: RequestRow("awaitGrantEnd", .waiting)
         case .heldGrants: RequestRow("heldGrants", .connection)
@@ -118,7 +118,7 @@ extension WireRequest.OneOf_Body {
         case .createRight(let body):
             RequestRow("create", .own, tail: WireLimits.secretByteCount, terminal: true, of: .name(body.identifier))
         case .findRight(let body): RequestRow("findRight", .connection, of: .name(body.identifier), showsStore: true)
-        case .listRights: RequestRow("listRights", .own, showsStore: true)
+        case .listRights: RequestRow("listRights", .ownForReading, showsStore: true)
         case .removeRight(let body): RequestRow("remove", .own, of: .name(body.identifier))
         case .removeAllRights: RequestRow("remove-all", .own)
 
@@ -146,14 +146,14 @@ extension WireRequest.OneOf_Body {
         // Enclave keys that back no right.
         case .createKey: RequestRow("key-create", .own, terminal: true)
         case .findKey: RequestRow("findKey", .connection, showsStore: true)
-        case .listKeys: RequestRow("listKeys", .own, showsStore: true)
+        case .listKeys: RequestRow("listKeys", .ownForReading, showsStore: true)
         case .pruneKeys: RequestRow("keys-prune", .own, terminal: true, showsStore: true)
         case .removeKey(let body): RequestRow("key-remove", .own, terminal: true, of: .object(body.keyID))
 
         // Programs that are known by a name.
         case .registerApplication(let body):
             RequestRow(body.event, .own, terminal: true, of: .application(body.applicationID), forChanged: true)
-        case .listApplications: RequestRow("listApplications", .own, forChanged: true, showsStore: true)
+        case .listApplications: RequestRow("listApplications", .ownForReading, forChanged: true, showsStore: true)
         case .removeApplication(let body):
             RequestRow(
                 "application-remove", .own, terminal: true, of: .application(body.applicationID), forChanged: true)
@@ -180,7 +180,7 @@ extension WireRequest.OneOf_Body {
         case .securityKeyPIN: RequestRow("security-key-pin", .own, terminal: true)
 
         // Passkeys of this machine.
-        case .listPasskeys: RequestRow("listPasskeys", .own, showsStore: true)
+        case .listPasskeys: RequestRow("listPasskeys", .ownForReading, showsStore: true)
         case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)
 
         // Attestation of keys by their chip.

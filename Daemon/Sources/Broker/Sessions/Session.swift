@@ -33,6 +33,8 @@ final class Session: Sendable {
     private let broker: Broker
     private let nonce: Data
     private let slow: SlowRequests
+    /// Ends what the connection's own thread reads.
+    private let reading = Mutex<RequestCancellation?>(nil)
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.
     private let watching = NSLock()
@@ -113,7 +115,10 @@ final class Session: Sendable {
     }
 
     /// Ends the connection from another thread; ``run()`` returns.
-    func close() { socket.shutdown() }
+    func close() {
+        socket.shutdown()
+        reading.withLock { $0 }?.cancel(.connectionEnded)
+    }
 
     /// Ends what was granted and what the person is being asked, which need not be for a context: the passcode may be about
     /// to be changed.
@@ -228,7 +233,10 @@ final class Session: Sendable {
             broker.environmentMayHaveChanged(of: account)
         }
         guard !isStarted else { return }
-        let requester = StretchRequester(program: caller.program.displayName, cancellation: RequestCancellation())
+        let cancellation = RequestCancellation()
+        reading.withLock { $0 = cancellation }
+        defer { reading.withLock { $0 = nil } }
+        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
         do {
             try StretchRequester.$current.withValue(requester) { try answer(request) }
         } catch is PersonNeeded {
