@@ -34,7 +34,9 @@ struct LockTests {
             ($0.contextID, $0.subject, $0.question) = (try client.openContext(), .store(.init()), TestClient.question)
         }
         let before = fixture.prompter.asked.count
-        guard case .granted(let granted) = try client.call(.authorize(request)).body else { throw TestClient.UnexpectedAnswer() }
+        guard case .granted(let granted) = try client.call(.authorize(request)).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
         #expect(granted.factors.isEmpty && fixture.prompter.asked.count == before)
         try client.lock()
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
