@@ -431,7 +431,7 @@ let package = Package(
         .testTarget(
             name: "BrokerTests",
             dependencies: [
-                "Passkeys", "CTAP", "AuthenticatorRequests", cbor,
+                "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
                 "AssociationFiles", "ExactNames", "Prompting", "Simulation", "AuditLog", "Passcodes",

@@ -1,5 +1,6 @@
 import AccessControl
 import AuthenticatorRequests
+import Authenticators
 import BrokerTestSupport
 import CLinuxShims
 import Crypto
@@ -8,7 +9,9 @@ import Foundation
 import OstiaryWire
 import Prompting
 import SecretMemory
+import SecurityKeys
 import StoreTestSupport
+import Synchronization
 import TPMTestSupport
 import TerminalTestSupport
 import Testing
@@ -66,6 +69,29 @@ struct PasscodeMemoryTests {
         try stage.client.lock()
         try stage.expectNothing(after: "a lock")
     }
+
+    @Test func `a token's command that waits for another answer has nothing of a proof that is over`() throws {
+        let stage = try MemoryStage(.store)
+        #expect(try stage.browser.send(BrowserClient.creation(named: "ada")) == .success)
+        let token = try stage.browser.token(.makeCredential, for: BrowserClient.domain)
+        try eventually("the rest is gone") { try MemorySearch.found(stage.needles) == ["private half"] }
+        let (door, needles) = (try stage.doorWithProof(), stage.needles)
+        let end = try #require(door.heldProof).end
+        let searches = Mutex<[Set<String>]>([])
+        stage.prompter.duringNextQuestion {
+            for time in [end - .milliseconds(1), end] {
+                _ = door.dropExpired(at: time)
+                do {
+                    let found = try MemorySearch.found(needles)
+                    searches.withLock { $0.append(found) }
+                } catch { Issue.record(error) }
+            }
+        }
+        #expect(try stage.browser.send(BrowserClient.creation(named: "x", under: token)) == .success)
+        let (found, expected): ([Set<String>], [Set<String>]) = (searches.withLock { $0 }, [["private half"], []])
+        #expect(found == expected)
+        try stage.expectNothing(after: "the answer")
+    }
 }
 
 /// A kind of request for which the person enters the passcode.
@@ -109,7 +135,10 @@ private final class MemoryStage {
         ostiary_overwrite_freed_memory()
         tpm = place == .chip ? try SoftwareTPM() : nil
         fixture = try BrokerFixture(
-            stretching: .argon2id, prompts: tpm.map { PromptConfiguration(keysIn: $0) } ?? PromptConfiguration())
+            stretching: .argon2id, prompts: tpm.map { PromptConfiguration(keysIn: $0) } ?? PromptConfiguration(),
+            // Nothing is plugged in.
+            authenticators: CredentialAuthenticators(
+                factorKeys: SecurityKeys(program: "/nonexistent", ports: SocketPorts(folder: "/nonexistent"))))
         fixture.prompter.prepare([.inverted(inverted), .inverted(inverted)])
         client = try fixture.client()
         try client.passcode(.set)
@@ -154,6 +183,12 @@ private final class MemoryStage {
 
     func holdingProof<Result>(_ body: (ProvedPasscode) throws -> Result) throws -> Result {
         try body(fixture.account.keeper.prove(typed))
+    }
+
+    /// The door of the connection with an unused token.
+    func doorWithProof() throws -> BrowserAuthenticator {
+        let doors = fixture.broker.sessions.all(of: fixture.account).map(\.browserAuthenticator)
+        return try #require(doors.first { $0.heldProof != nil })
     }
 
     func expectNothing(after name: String) throws {
@@ -258,17 +293,42 @@ private final class MemoryStage {
                 let count = try self.client.removeUnusedKeys(group: group)
                 #expect(count > 0)
             },
-        ] + (tpm == nil ? [] : [attestation])
+            Work("the removal of a security key") {
+                // Its enrolment takes a helper and a key; its removal takes neither.
+                let life = try #require(self.fixture.account.securityKeys).life
+                let key = NewSecurityKey(
+                    identifier: Data(repeating: 1, count: 16), name: "blue", enrolledAt: 1, credential: [1],
+                    isVerified: true, pinProtocol: 2, model: [UInt8](repeating: 1, count: 16))
+                try life.enroll(key, secret: SecretBytes(random: 32), to: life.load(), openedBy: [])
+                try self.client.call(
+                    .removeSecurityKey(
+                        .with { ($0.keyID, $0.question) = (key.identifier, TestClient.question) }))
+            },
+            Work("a repair") {
+                try StoppedStore(of: self.fixture.folder).write("DELETE FROM item_lists")
+                let lists = try self.client.repair()
+                #expect(lists.map(\.list) == ["keychain items"])
+            },
+        ] + (tpm == nil ? [] : attestations)
     }
 
-    private var attestation: Work {
-        Work("an enrolment for attestation") {
-            // A chip in software has no certificate of its maker, which is noticed after the question.
-            let refused = try refusal {
-                try self.client.call(.enrollAttestation(.with { $0.question = TestClient.question }))
-            }
-            #expect(refused == .notFound)
-        }
+    private var attestations: [Work] {
+        [
+            Work("an enrolment for attestation") {
+                // A chip in software has no certificate of its maker, which is noticed after the question, with the key made.
+                let refused = try refusal {
+                    try self.client.call(.enrollAttestation(.with { $0.question = TestClient.question }))
+                }
+                #expect(refused == .notFound)
+            },
+            Work("a confirmed attestation") {
+                let request = WireConfirmedAttestRequest.with {
+                    ($0.rightID, $0.question) = (self.confirming.rightID, TestClient.question)
+                }
+                let answer = try self.client.call(.confirmedAttest(request), tail: SecretBytes(bytes: Data(1...32)))
+                #expect(!answer.tail.isEmpty)
+            },
+        ]
     }
 
     // MARK: passkeys of an app
