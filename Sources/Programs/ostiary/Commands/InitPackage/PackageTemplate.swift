@@ -32,6 +32,7 @@ struct PackageTemplate {
         ]
         let ostiarys = [
             "AccessControl", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains", "CommandFailures", "CTAPHID",
+            "DetachedThreads",
             "DirectionalText",
             "KeyAlgorithms", "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
