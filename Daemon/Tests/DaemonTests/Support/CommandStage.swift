@@ -46,6 +46,7 @@ struct CommandStage {
         // another user's than who runs the tests.
         try copy(command, as: "ostiary")
         try copy(DaemonStart.program, as: "ostiaryd")
+        try copy(Build.program("ostiary-prompt"), as: "ostiary-prompt")
         guard withVerifier else { return }
         let package = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../../RelyingParty")
         let verifier = package.standardizedFileURL.appendingPathComponent(".build/debug/ostiary-verify-attestation")
