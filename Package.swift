@@ -45,7 +45,8 @@ let package = Package(
         .library(
             name: "OstiaryShared",
             targets: [
-                "AccessControl", "CTAPHID", "CanonicalEncoding", "DirectionalText", "KeyAlgorithms", "OstiaryWire",
+                "AccessControl", "CTAPHID", "CanonicalEncoding", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
+                "OstiaryWire",
                 "SecretMemory", "UnixSocket",
             ]),
         // Read by the daemon and by servers alike.
@@ -113,11 +114,11 @@ let package = Package(
             path: "Sources/Frameworks/RSAKeys", swiftSettings: adapter),
 
         // MARK: the connection
-        .target(name: "DetachedThreads", path: "Sources/Client/DetachedThreads", swiftSettings: strict),
         .target(
             name: "OstiaryClient",
             dependencies: [
-                "AccessControl", "CLinuxShims", "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
+                "AccessControl", "CLinuxShims", "DetachedThreads", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
+                "UnixSocket",
             ],
             path: "Sources/Client/OstiaryClient", swiftSettings: strict),
         // This machine as a HID device.
@@ -139,6 +140,7 @@ let package = Package(
 
         // MARK: spoken by both sides
         .target(name: "AccessControl", path: "Sources/Shared/AccessControl", swiftSettings: strict),
+        .target(name: "DetachedThreads", path: "Sources/Shared/DetachedThreads", swiftSettings: strict),
         .target(name: "DirectionalText", path: "Sources/Shared/DirectionalText", swiftSettings: strict),
         .target(
             name: "KeyAlgorithms", dependencies: [crypto, "SecretMemory"],

@@ -10,8 +10,8 @@ final class RecordRate: Sendable {
     /// Records of one program at once, and each second from then on: 64 MiB last for hours.
     static let burst = 200.0
     static let perSecond = 5.0
-    /// Records of all programs between two looks at the disk; together they are far smaller than the log's reserve
-    /// (``LogFile/reserveChunk``, of which a program's share takes up to a half), however long the programs' names are.
+    /// Records of all programs between two looks at the disk. If the disk fills up in between, they go into the space that the log
+    /// has reserved, 256 KiB at a time; these take at most 210 KiB of it, with the longest names.
     private static let recordsPerLook = 100
     /// Programs that are told apart; a program can give itself many names.
     private static let programLimit = 1000

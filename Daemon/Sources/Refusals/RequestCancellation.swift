@@ -19,7 +19,6 @@ package final class RequestCancellation: Sendable {
         var first: Reason?
         /// Ends the question that is being put.
         var question: PromptCancellation?
-        var hasAsked = false
         /// Ends the wait for a turn.
         var wait: DispatchSemaphore?
         var hasUnrecordedOpening = false
@@ -54,14 +53,11 @@ package final class RequestCancellation: Sendable {
         do { question = try PromptCancellation() } catch {
             throw Refusal(.tooMany, "The daemon has no descriptors left; try again.")
         }
-        state.withLock { ($0.question, $0.hasAsked) = (question, true) }
+        state.withLock { $0.question = question }
         defer { state.withLock { $0.question = nil } }
         try check()
         return try body(question)
     }
-
-    /// Whether it has put a question to the person.
-    package var hasAsked: Bool { state.withLock { $0.hasAsked } }
 
     /// Calls `handler` once when the request is ended, on the thread that ends it, or at once when it was ended before. It must
     /// not block.

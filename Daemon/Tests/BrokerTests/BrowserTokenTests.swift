@@ -147,25 +147,6 @@ struct BrowserTokenTests {
         #expect(fixture.prompter.unusedAnswers.isEmpty)
     }
 
-    @Test func `a token's proof is not held by the command that it authorized, while that waits for the person`() throws
-    {
-        agree()
-        #expect(try browser.send(BrowserClient.creation(named: "ada")) == .success)
-        let token = try token(.makeCredential, for: BrowserClient.domain)
-        let doors = fixture.broker.sessions.all(of: fixture.account).map(\.browserAuthenticator)
-        let door = try #require(doors.first { $0.heldProof != nil })
-        let end = try #require(door.heldProof).end
-        let seen = Weakly(try #require(door.heldProof?.proof))
-        fixture.prompter.prepare([.cancel])
-        let isHeld = Mutex<[Bool]>([])
-        fixture.prompter.duringNextQuestion {
-            _ = door.dropExpired(at: end)
-            isHeld.withLock { $0.append(seen.value != nil) }
-        }
-        #expect(try browser.send(BrowserClient.creation(named: "x", under: token)) == .operationDenied)
-        #expect(isHeld.withLock { $0 } == [false])
-    }
-
     @Test func `a command that leaves nothing gives the common thread no work`() throws {
         #expect(try browser.send([CTAPCommand.getInfo.rawValue]) == .success)
         let doors = fixture.broker.sessions.all(of: fixture.account).map(\.browserAuthenticator)

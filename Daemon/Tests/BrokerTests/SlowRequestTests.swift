@@ -1,7 +1,7 @@
+import DetachedThreads
 import Dispatch
 import ExactNames
 import OstiaryMessages
-import Prompting
 import Refusals
 import Synchronization
 import Testing
@@ -18,7 +18,7 @@ import Threading
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
         for id in 1...50 as ClosedRange<UInt64> {
             #expect(throws: Refusal.threadShortage) {
-                try Threads.$areRefused.withValue(true) { try requests.start(id) { _ in } }
+                try DetachedThread.$areRefused.withValue(true) { try requests.start(id) { _ in } }
             }
             #expect(!requests.isRunning(id))
         }
@@ -38,13 +38,13 @@ import Threading
     @Test func `a wait for a change without a thread is refused, and the next one begins`() throws {
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
         #expect(throws: Refusal.threadShortage) {
-            try Threads.$areRefused.withValue(true) { try requests.startWaiting(1) { _ in } }
+            try DetachedThread.$areRefused.withValue(true) { try requests.startWaiting(1) { _ in } }
         }
         try requests.startWaiting(2) { _ in requests.finish(2) }
         requests.wait()
     }
 
-    @Test func `readings have places of their own, and a lock ends them only when they have asked`() throws {
+    @Test func `readings have places of their own, and a lock does not end them`() throws {
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
         let gate = DispatchSemaphore(value: 0)
         let ends = Mutex<[UInt64: Bool]>([:])
@@ -56,13 +56,7 @@ import Threading
         for id in 1...2 as ClosedRange<UInt64> { #expect(requests.startReading(id) { work(id, $0) }) }
         #expect(!requests.startReading(3) { _ in }, "no third place")
         #expect(!requests.isRunning(3))
-        try requests.start(4) { work(4, $0) }
-        let asked = DispatchSemaphore(value: 0)
-        try requests.start(5) { cancellation in
-            _ = try? cancellation.endingQuestion { (_) throws(Refusal) in asked.signal() }
-            work(5, cancellation)
-        }
-        asked.wait()
+        for id in 4...5 as ClosedRange<UInt64> { try requests.start(id) { work(id, $0) } }
         requests.cancelQuestions(.locked)
         for _ in 1...4 { gate.signal() }
         requests.wait()
@@ -72,20 +66,53 @@ import Threading
         requests.wait()
     }
 
-    @Test func `a reading that has asked the person ends with a lock`() throws {
+    @Test func `a reading that must ask takes the place of a question, and ends with a lock`() throws {
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
-        let (asked, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        #expect(
-            requests.startReading(1) { cancellation in
-                _ = try? cancellation.endingQuestion { (question) throws(Refusal) in
-                    asked.signal()
-                    if question.wait(milliseconds: 60_000) == .lock { ended.signal() }
-                }
-                requests.finish(1)
-            })
-        asked.wait()
+        let (asking, locked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let ends = Mutex<[Bool]>([])
+        for id in 1...2 as ClosedRange<UInt64> {
+            #expect(
+                requests.startReading(id) { cancellation in
+                    try? requests.asking(id) {
+                        asking.signal()
+                        locked.wait()
+                        ends.withLock { $0.append((try? cancellation.check()) == nil) }
+                    }
+                    requests.finish(id)
+                })
+        }
+        for _ in 1...2 { asking.wait() }
+        #expect(throws: Refusal.self) { try requests.start(3) { _ in } }
         requests.cancelQuestions(.locked)
+        for _ in 1...2 { locked.signal() }
         requests.wait()
-        #expect(ended.wait(timeout: .now()) == .success)
+        #expect(ends.withLock { $0 } == [true, true])
+        try requests.start(4) { _ in requests.finish(4) }
+        requests.wait()
+    }
+
+    @Test func `a reading that must ask is refused when all places of questions are taken`() throws {
+        let requests = SlowRequests(quota: quota, readings: readings, program: "a")
+        let gate = DispatchSemaphore(value: 0)
+        for id in 1...2 as ClosedRange<UInt64> {
+            try requests.start(id) { _ in
+                gate.wait()
+                requests.finish(id)
+            }
+        }
+        let refusal = Mutex<Refusal?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        #expect(
+            requests.startReading(3) { _ in
+                do { try requests.asking(3) {} } catch let refused as Refusal {
+                    refusal.withLock { $0 = refused }
+                } catch {}
+                requests.finish(3)
+                done.signal()
+            })
+        done.wait()
+        #expect(refusal.withLock { $0?.cause } == "request.too-many-of-program")
+        for _ in 1...2 { gate.signal() }
+        requests.wait()
     }
 }

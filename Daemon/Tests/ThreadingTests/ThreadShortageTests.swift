@@ -1,4 +1,5 @@
 import CLinuxShims
+import DetachedThreads
 import Dispatch
 import Foundation
 import Synchronization
@@ -9,7 +10,7 @@ import UnixSocket
 /// What happens where pthread_create(3) gives no thread. It is refused at the seam here; `DaemonTests` has the system refuse it.
 @Suite("A shortage of threads") struct ThreadShortageTests {
     private func refused<Result>(_ body: () throws -> Result) rethrows -> Result {
-        try Threads.$areRefused.withValue(true, operation: body)
+        try DetachedThread.$areRefused.withValue(true, operation: body)
     }
 
     @Test func `a refused thread is an error, and its work is never done`() {

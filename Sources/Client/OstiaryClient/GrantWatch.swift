@@ -1,4 +1,4 @@
-import Foundation
+import DetachedThreads
 import OstiaryWire
 import Synchronization
 
@@ -36,9 +36,8 @@ final class GrantWatch: Sendable {
             return !state.isRunning
         }
         guard begins else { return }
-        let thread = Thread { [self] in run() }
-        thread.name = "ostiary-grants"
-        thread.start()
+        // Without a thread the program notices the ends of its grants when it uses them. The next grant tries again.
+        if !DetachedThread.start({ [self] in run() }) { state.withLock { $0.isRunning = false } }
     }
 
     func remove(_ context: AuthorizationContext) {

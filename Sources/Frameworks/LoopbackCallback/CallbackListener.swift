@@ -76,7 +76,7 @@ package final class CallbackListener: Sendable {
             while !isStopped.withLock({ $0 }) {
                 let connection = ostiary_accept(socket)
                 guard connection >= 0 else {
-                    guard errno == EINTR || errno == ECONNABORTED else { return }
+                    guard Self.passes(errno) else { return }
                     continue
                 }
                 guard takePlace() else {
@@ -90,11 +90,22 @@ package final class CallbackListener: Sendable {
                     close(connection)
                     if let url { body(url) }
                 }
-                // The browser tries again.
+                // The browser says so, and the person can load the page again.
                 if !isServed { close(connection) }
             }
         }
         guard isStarted else { throw Failure(step: "thread", code: EAGAIN) }
+    }
+
+    /// Whether another connection can be accepted after this error. A shortage passes, after a moment.
+    private static func passes(_ error: CInt) -> Bool {
+        switch error {
+        case EINTR, ECONNABORTED: return true
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM:
+            usleep(100_000)
+            return true
+        default: return false
+        }
     }
 
     private func close(_ connection: CInt) {

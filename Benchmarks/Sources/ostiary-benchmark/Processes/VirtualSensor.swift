@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import UnixSocket
 
-/// The real fprintd and polkitd (for a plain user a stand-in) on a bus of their own, with a reader that libfprint plays, and a stand-in for systemd-logind that
-/// says that this process's user sits at the machine. One finger is enrolled.
+/// The real fprintd and polkitd (for a plain user a stand-in) on a bus of their own, with a reader that libfprint plays, and a
+/// stand-in for systemd-logind that says that this process's user sits at the machine. One finger is enrolled.
 final class VirtualSensor {
     /// The socket of the bus.
     let bus: String

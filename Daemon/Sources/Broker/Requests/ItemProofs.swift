@@ -236,8 +236,6 @@ final class ItemProofs {
     /// - Parameter subject: the item that is to be opened; nil for a new one.
     func asking(for subject: LimitedSubject? = nil) throws -> Asking {
         let cancellation = try broker.slow(cancellation)
-        // A long reading is on a thread of its own before it is known that a person must be asked.
-        guard !use.withholdsQuestion else { throw Refusal.questionNeeded }
         var asking = Asking(
             caller: session.caller, terminal: request.terminal,
             question: try use.question.map(QuestionStyle.init) ?? .askingNobody, cancellation: cancellation)

@@ -33,8 +33,8 @@ final class Session: Sendable {
     private let broker: Broker
     private let nonce: Data
     private let slow: SlowRequests
-    /// Ends what the connection's own thread reads.
-    private let reading = Mutex<RequestCancellation?>(nil)
+    /// Ends what the connection's own thread reads, when the connection ends.
+    private let ownReading = RequestCancellation()
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.
     private let watching = NSLock()
@@ -117,7 +117,7 @@ final class Session: Sendable {
     /// Ends the connection from another thread; ``run()`` returns.
     func close() {
         socket.shutdown()
-        reading.withLock { $0 }?.cancel(.connectionEnded)
+        ownReading.cancel(.connectionEnded)
     }
 
     /// Ends what was granted and what the person is being asked, which need not be for a context: the passcode may be about
@@ -229,17 +229,11 @@ final class Session: Sendable {
     private func read(_ request: IncomingRequest) throws {
         request.mayReadMuch = true
         let isStarted = slow.startReading(request.id) { [self] cancellation in
-            answerSlowly(request, cancellation)
+            finish(request.id, with: slowReply(to: request, cancellation, isReading: true))
             broker.environmentMayHaveChanged(of: account)
         }
         guard !isStarted else { return }
-        let cancellation = RequestCancellation()
-        reading.withLock { $0 = cancellation }
-        defer { reading.withLock { $0 = nil } }
-        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
-        do {
-            try StretchRequester.$current.withValue(requester) { try answer(request) }
-        } catch is PersonNeeded {
+        do { try asRequester(ownReading) { try answer(request) } } catch is PersonNeeded {
             guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
             try startSlow(request)
         }
@@ -263,17 +257,36 @@ final class Session: Sendable {
         }
     }
 
-    private func slowReply(to request: IncomingRequest, _ cancellation: RequestCancellation) -> Reply {
-        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
+    private func slowReply(
+        to request: IncomingRequest, _ cancellation: RequestCancellation, isReading: Bool = false
+    ) -> Reply {
         do {
             var reply: Reply?
-            try StretchRequester.$current.withValue(requester) {
-                reply = try broker.answer(request, in: self, cancellation: cancellation)
+            try asRequester(cancellation) {
+                reply =
+                    isReading
+                    ? try readingReply(to: request, cancellation)
+                    : try broker.answer(request, in: self, cancellation: cancellation)
             }
             return reply.take()!
         } catch {
             return Reply(.failure(RefusalMapping.refusal(for: error).message))
         }
+    }
+
+    /// A reading asks nobody. One that must ask begins again, as a request that does.
+    private func readingReply(to request: IncomingRequest, _ cancellation: RequestCancellation) throws -> Reply {
+        do { return try broker.answer(request, in: self, cancellation: nil) } catch is PersonNeeded {}
+        guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
+        var reply: Reply?
+        try slow.asking(request.id) { reply = try broker.answer(request, in: self, cancellation: cancellation) }
+        return reply.take()!
+    }
+
+    /// Runs `body`, which may wait for its turns as this program, until it is cancelled.
+    private func asRequester(_ cancellation: RequestCancellation, _ body: () throws -> Void) throws {
+        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
+        try StretchRequester.$current.withValue(requester, operation: body)
     }
 
     // MARK: watching the environment

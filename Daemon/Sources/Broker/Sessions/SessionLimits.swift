@@ -14,6 +14,7 @@ enum SessionLimits {
     /// asking.
     static let slowRequestTotal = 128
     /// Requests of one connection that only read, but much. One more is answered by the connection's own thread: none is refused.
+    /// Each holds one descriptor at most, the terminal; one that must ask takes the place of a slow request.
     static let readingCount = 8
     static let readingCountOfProgram = 16
     static let readingTotal = 64

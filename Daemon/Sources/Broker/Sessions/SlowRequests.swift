@@ -11,16 +11,7 @@ final class SlowRequests: Sendable {
 
     private struct Running {
         let cancellation: RequestCancellation
-        let kind: Kind
-
-        /// A reading asks the person only if it meets something that opens with a proof. A wait for a change never does.
-        var mayBeAsking: Bool {
-            switch kind {
-            case .asking: true
-            case .reading: cancellation.hasAsked
-            case .waiting: false
-            }
-        }
+        var kind: Kind
     }
 
     private let running = Mutex<[UInt64: Running]>([:])
@@ -44,22 +35,36 @@ final class SlowRequests: Sendable {
     /// Runs a request's work on a thread of its own; refuses when too many run. Called by the connection's thread alone, with
     /// an id that is not in use.
     func start(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) throws(Refusal) {
-        guard count(of: .asking) < SessionLimits.slowRequestCount else {
-            throw Refusal(
-                .tooMany,
-                "\(SessionLimits.slowRequestCount) requests of this connection wait already; try again later.")
-        }
+        guard count(of: .asking) < SessionLimits.slowRequestCount else { throw Self.tooManyOfConnection }
         try run(id, as: .asking, within: quota, work)
     }
 
-    /// Runs a request that reads much on a thread of its own. It takes the place of none that asks a person, and a lock ends it
-    /// only if it has asked one.
+    private static let tooManyOfConnection = Refusal(
+        .tooMany, "\(SessionLimits.slowRequestCount) requests of this connection wait already; try again later.")
+
+    /// Runs a request that reads much on a thread of its own. It takes the place of none that asks a person, and a lock does not
+    /// end it.
     ///
     /// - Returns: false if all such threads are taken.
     func startReading(_ id: UInt64, _ work: @escaping @Sendable (RequestCancellation) -> Void) -> Bool {
         guard count(of: .reading) < SessionLimits.readingCount else { return false }
         do throws(Refusal) { try run(id, as: .reading, within: readings, work) } catch { return false }
         return true
+    }
+
+    /// Runs `body`, in which a reading asks a person: from now on it has the place of a request that asks. Refuses when none is free.
+    func asking(_ id: UInt64, _ body: () throws -> Void) throws {
+        try quota.take(for: program)
+        defer { quota.giveBack(program) }
+        let hasPlace = running.withLock { running in
+            guard running.values.count(where: { $0.kind == .asking }) < SessionLimits.slowRequestCount else {
+                return false
+            }
+            running[id]?.kind = .asking
+            return true
+        }
+        guard hasPlace else { throw Self.tooManyOfConnection }
+        try body()
     }
 
     private func count(of kind: Kind) -> Int { running.withLock { $0.values.count { $0.kind == kind } } }
@@ -124,6 +129,8 @@ final class SlowRequests: Sendable {
 
     /// Ends the requests that may be asking a person.
     func cancelQuestions(_ reason: RequestCancellation.Reason) {
-        for request in running.withLock({ $0.values.filter(\.mayBeAsking) }) { request.cancellation.cancel(reason) }
+        for request in running.withLock({ $0.values.filter { $0.kind == .asking } }) {
+            request.cancellation.cancel(reason)
+        }
     }
 }

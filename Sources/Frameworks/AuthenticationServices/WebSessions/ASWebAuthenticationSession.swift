@@ -95,7 +95,10 @@ open class ASWebAuthenticationSession: NSObject, @unchecked Sendable {
         }
         do throws(CallbackListener.Failure) { try listen(on: port, path) } catch {
             let reason = NSError(domain: NSPOSIXErrorDomain, code: Int(error.code)).localizedDescription
-            end(.failure(.presentationContextInvalid, "Port \(port) of 127.0.0.1 cannot be used: \(reason)"))
+            let what =
+                error.step == "thread"
+                ? "Nothing can wait for the page's return" : "Port \(port) of 127.0.0.1 cannot be used"
+            end(.failure(.presentationContextInvalid, "\(what): \(reason)"))
             return false
         }
         browser.open(url) { [self] problem in

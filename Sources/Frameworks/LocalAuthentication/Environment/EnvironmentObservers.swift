@@ -1,4 +1,4 @@
-import Foundation
+import DetachedThreads
 import OstiaryWire
 import Synchronization
 
@@ -54,7 +54,7 @@ final class EnvironmentObservers: Sendable {
     }
 
     private func start(_ watch: any EnvironmentWatching, after known: WireEnvironment?, of environment: LAEnvironment) {
-        let thread = Thread {
+        let isStarted = DetachedThread.start {
             var known = known
             while let state = watch.next(after: known) {
                 // A daemon that could not be asked before may say the same as ever.
@@ -62,8 +62,8 @@ final class EnvironmentObservers: Sendable {
                 known = state
             }
         }
-        thread.name = "ostiary-environment"
-        thread.start()
+        // Without a thread nobody is told. The next observer tries again.
+        if !isStarted { contents.withLock { $0.watch.take() }?.end() }
     }
 
     private func tell(_ environment: LAEnvironment, _ old: LAEnvironment.State) {

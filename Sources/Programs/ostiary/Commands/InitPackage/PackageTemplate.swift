@@ -32,9 +32,8 @@ struct PackageTemplate {
         ]
         let ostiarys = [
             "AccessControl", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains", "CommandFailures", "CTAPHID",
-            "DetachedThreads",
-            "DirectionalText",
-            "KeyAlgorithms", "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
+            "DetachedThreads", "DirectionalText", "KeyAlgorithms", "LocalAuthenticationTesting", "LoopbackCallback",
+            "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
             "SeededRandomness", "SimulatorMessages", "UnixSocket", "CLinuxShims", "CLocalAuthentication",
             "CAuthenticationServices", "CUHID",
