@@ -26,8 +26,7 @@ struct LockTests {
         #expect(try fixture.opens("free", answers: [.text(passcode)]))
     }
 
-    @Test func `a program that has the open store opened asks nobody, and of a locked one the person is asked`() throws
-    {
+    @Test func `opening an open store asks nobody, and opening a locked one asks the person`() throws {
         try fixture.setPasscode()
         let client = try fixture.client()
         let request = try WireAuthorizeRequest.with {
