@@ -45,10 +45,12 @@ let package = Package(
         .library(
             name: "OstiaryShared",
             targets: [
-                "AccessControl", "CTAPHID", "CanonicalEncoding", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
-                "OstiaryWire",
-                "SecretMemory", "UnixSocket",
+                "AccessControl", "CTAPHID", "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText",
+                "KeyAlgorithms", "OstiaryMessages", "OstiaryWire", "SecretMemory", "UnixSocket",
             ]),
+        // For programs of both sides that talk over D-Bus. Only these link libsystemd.
+        .library(name: "MessageBus", targets: ["MessageBus"]),
+        .library(name: "CSystemd", targets: ["CSystemd"]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .library(name: "AccessControl", targets: ["AccessControl"]),
@@ -58,6 +60,7 @@ let package = Package(
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
         .library(name: "IndependentTools", targets: ["IndependentTools"]),
         .library(name: "DaemonTestSupport", targets: ["DaemonTestSupport"]),
+        .library(name: "WireTranscripts", targets: ["WireTranscripts"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -70,7 +73,8 @@ let package = Package(
         .target(
             name: "LocalAuthentication",
             dependencies: [
-                "AccessControl", "CLocalAuthentication", "DetachedThreads", "KeyAlgorithms", "OstiaryClient",
+                "AccessControl", "CLocalAuthentication", "Cancellations", "DetachedThreads", "KeyAlgorithms",
+                "OstiaryClient",
                 "OstiaryWire", "SecretMemory", "Security",
             ],
             path: "Sources/Frameworks/LocalAuthentication", swiftSettings: strict),
@@ -81,7 +85,8 @@ let package = Package(
         .target(
             name: "AuthenticationServices",
             dependencies: [
-                "CAuthenticationServices", "LoopbackCallback", "OstiaryClient", "OstiaryWire", "SecretMemory", crypto,
+                "CAuthenticationServices", "Cancellations", "LoopbackCallback", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", crypto,
             ],
             path: "Sources/Frameworks/AuthenticationServices", swiftSettings: strict),
         .target(
@@ -117,14 +122,16 @@ let package = Package(
         .target(
             name: "OstiaryClient",
             dependencies: [
-                "AccessControl", "CLinuxShims", "DetachedThreads", "KeyAlgorithms", "OstiaryWire", "SecretMemory",
+                "AccessControl", "CLinuxShims", "Cancellations", "DetachedThreads", "KeyAlgorithms", "OstiaryWire",
+                "SecretMemory",
                 "UnixSocket",
             ],
             path: "Sources/Client/OstiaryClient", swiftSettings: strict),
         // This machine as a HID device.
         .target(name: "CUHID", path: "Sources/Client/CUHID"),
         .target(
-            name: "PasskeyDevice", dependencies: ["CTAPHID", "CUHID", "OstiaryClient", "OstiaryWire", "UnixSocket"],
+            name: "PasskeyDevice",
+            dependencies: ["CTAPHID", "CUHID", "Cancellations", "OstiaryClient", "OstiaryWire", "UnixSocket"],
             path: "Sources/Client/PasskeyDevice", swiftSettings: strict),
         .target(
             name: "OstiaryTesting", dependencies: ["OstiaryClient"],
@@ -147,7 +154,11 @@ let package = Package(
             path: "Sources/Shared/KeyAlgorithms", swiftSettings: strict),
         .target(name: "CanonicalCBOR", path: "Sources/Shared/CanonicalCBOR", swiftSettings: strict),
         // The frames of FIDO security keys, for this machine as one and for the tests' own.
-        .target(name: "CTAPHID", path: "Sources/Shared/CTAPHID", swiftSettings: strict),
+        .target(
+            name: "CTAPHID", dependencies: ["Cancellations"], path: "Sources/Shared/CTAPHID", swiftSettings: strict),
+        .target(
+            name: "Cancellations", dependencies: ["CLinuxShims", "UnixSocket"], path: "Sources/Shared/Cancellations",
+            swiftSettings: adapter),
         .target(name: "CanonicalEncoding", path: "Sources/Shared/CanonicalEncoding", swiftSettings: strict),
         .target(
             name: "OstiaryMessages", dependencies: ["CanonicalEncoding"],
@@ -162,6 +173,17 @@ let package = Package(
             name: "UnixSocket", dependencies: ["CLinuxShims"],
             path: "Sources/Shared/UnixSocket", swiftSettings: adapter),
         .target(name: "CLinuxShims", path: "Sources/Shared/CLinuxShims"),
+        // A connection to a message bus, and objects served over it.
+        .target(
+            name: "MessageBus",
+            dependencies: ["CBusObjects", "CLinuxShims", "CSystemd", "DetachedThreads", "SecretMemory", "UnixSocket"],
+            path: "Sources/Shared/MessageBus", swiftSettings: strict),
+        .target(
+            name: "CBusObjects", path: "Sources/Shared/CBusObjects",
+            linkerSettings: [.linkedLibrary("systemd")]),
+        // Not found by pkg-config: the package manager would ask for libsystemd in the build of every program that uses this
+        // package, and warn where it is not installed.
+        .systemLibrary(name: "CSystemd", path: "Sources/Shared/CSystemd"),
 
         // MARK: programs
         .executableTarget(
@@ -208,15 +230,16 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "AccessControl", "KeyAlgorithms", "LocalAuthentication", "LocalAuthenticationEmbeddedUI",
-                "OstiaryClient",
-                "OstiaryTesting", "OstiaryWire", "SecretMemory", "Security", "UnixSocket", crypto,
+                "AccessControl", "Cancellations", "KeyAlgorithms", "LocalAuthentication",
+                "LocalAuthenticationEmbeddedUI", "OstiaryClient", "OstiaryTesting", "OstiaryWire", "SecretMemory",
+                "Security", "UnixSocket", "WireTranscripts", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(
             name: "AuthenticationServicesTests",
             dependencies: [
-                "AuthenticationServices", "DetachedThreads", "IndependentTools", "LoopbackCallback", "OstiaryClient",
+                "AuthenticationServices", "Cancellations", "DetachedThreads", "IndependentTools", "LoopbackCallback",
+                "OstiaryClient",
                 "OstiaryWire",
                 "SecretMemory", crypto,
             ],
@@ -231,6 +254,9 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
+        .target(
+            name: "WireTranscripts", dependencies: ["UnixSocket"], path: "Tests/WireTranscripts",
+            exclude: ["protocol-7.txt"], swiftSettings: adapter),
         .target(
             name: "DaemonTestSupport", dependencies: ["CryptoKit", "IndependentTools", "Security", "UnixSocket"],
             path: "Tests/DaemonTestSupport", swiftSettings: adapter),

@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR), for the
-// simulator its messages, and for its tests the support of theirs.
+// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR, MessageBus), for
+// the simulator its messages, and for its tests the support of theirs.
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
@@ -30,6 +30,8 @@ let testOptions: [SwiftSetting] =
     ? [.define("OSTIARY_TEST_OPTIONS", .when(configuration: .debug))] : [.define("OSTIARY_TEST_OPTIONS")]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let messageBus: Target.Dependency = .product(name: "MessageBus", package: "Ostiary")
+let systemd: Target.Dependency = .product(name: "CSystemd", package: "Ostiary")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
@@ -67,7 +69,6 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CGTK4", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         .systemLibrary(name: "CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CPCSC", pkgConfig: "libpcsclite", providers: [.apt(["libpcsclite-dev"])]),
@@ -96,34 +97,36 @@ let package = Package(
             name: "AuditLog", dependencies: [shared, crypto, "ExactNames", "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
+        // The daemon's configuration.
+        .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
         .target(
             name: "Prompting",
-            dependencies: [shared, "ExactNames", "PromptProtocol", "PAMProtocol", "SystemBus", "Threading"],
+            dependencies: [shared, messageBus, "ExactNames", "PromptProtocol", "Settings", "Threading"],
             swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
-        .target(name: "SystemBus", dependencies: [shared, "CSystemd", "Threading"], swiftSettings: strict),
         // Tells when USB devices are plugged in or out.
-        .target(name: "DeviceEvents", dependencies: ["CSystemd", "Threading"], swiftSettings: adapter),
-        .target(name: "FingerprintReader", dependencies: [shared, "SystemBus"], swiftSettings: strict),
+        .target(name: "DeviceEvents", dependencies: [systemd, "Threading"], swiftSettings: adapter),
+        .target(name: "FingerprintReader", dependencies: [shared, messageBus], swiftSettings: strict),
         // Both sides of the helper that talks to PAM.
         .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(
-            name: "PAMBiometry", dependencies: [shared, "PromptProtocol", "PAMProtocol", "FingerprintReader"],
+            name: "PAMBiometry", dependencies: [shared, "PromptProtocol", "PAMProtocol"],
             swiftSettings: strict),
         // Both sides of the helper that digests fingerprint templates.
         .target(name: "TemplateAnswers", swiftSettings: strict),
         .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: ["SystemBus"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: [messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
         .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
-        .target(name: "Refusals", dependencies: [shared, "Passcodes", "Prompting"], swiftSettings: strict),
+        .target(
+            name: "Refusals", dependencies: [shared, "Passcodes", "PromptProtocol", "Prompting"], swiftSettings: strict),
         .target(
             name: "Callers",
             dependencies: [
-                shared, crypto, logging, "AssociationFiles", "ExactNames", "Vault", "Prompting", "Refusals",
-                "Threading",
+                shared, crypto, logging, "AssociationFiles", "ExactNames", "Vault", "PromptProtocol", "Prompting",
+                "Refusals", "Settings", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -136,16 +139,16 @@ let package = Package(
         .target(
             name: "Auditing",
             dependencies: [
-                shared, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals",
-                "Callers", "OwnerKeys", "Threading",
+                shared, logging, "ExactNames", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Refusals", "Callers",
+                "OwnerKeys", "Threading",
             ],
             swiftSettings: strict),
         .target(
             name: "Authenticators",
             dependencies: [
-                shared, "Enclave", "ExactNames", "KeySlots", "Prompting", "FingerprintReader", "EnrolledTemplates",
-                "PAMProtocol",
-                "PAMBiometry", "SecurityKeys", "AuthenticatorRequests", "Refusals", "Callers", "OwnerKeys", "Auditing",
+                shared, "Enclave", "ExactNames", "KeySlots", "PromptProtocol", "Prompting", "FingerprintReader",
+                "EnrolledTemplates", "PAMProtocol", "PAMBiometry", "SecurityKeys", "AuthenticatorRequests", "Refusals",
+                "Callers", "OwnerKeys", "Auditing",
                 "Threading",
             ],
             swiftSettings: strict),
@@ -153,7 +156,7 @@ let package = Package(
             name: "ProtectedObjects",
             dependencies: [
                 shared, crypto, cbor, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
-                "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
+                "PromptProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),
         // This machine as an authenticator of relying parties.
@@ -161,16 +164,28 @@ let package = Package(
             name: "Passkeys",
             dependencies: [
                 shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "ExactNames", "KeySlots", "Vault",
-                "Prompting", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
-                "Threading",
+                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
+            ],
+            swiftSettings: strict),
+        // One user of the store: keys, rights, items, and how they are asked.
+        .target(
+            name: "Owners",
+            dependencies: [
+                shared, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
+                "PromptProtocol",
+                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
+                "EnrolledTemplates", "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "ProtectedObjects",
             ],
             swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault",
+                "Owners", "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots",
+                "Vault",
                 "AuditLog",
-                "Passcodes", "Prompting", "SecurityKeys", "SessionLocks", "DeviceEvents", "FingerprintReader",
+                "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "Settings", "DeviceEvents",
+                "FingerprintReader",
                 "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
                 "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
                 "AssociationFiles", "AuthenticatorRequests", "Threading", "TPMEnclave",
@@ -178,7 +193,9 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "ostiaryd",
-            dependencies: ["AssociationFiles", "Broker", "Prompting", "Threading", shared, logging, arguments],
+            dependencies: [
+                "AssociationFiles", "Broker", "Owners", "Settings", "Threading", shared, logging, arguments,
+            ],
             swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-prompt", dependencies: [shared, "PromptProgram", "PromptProtocol"], swiftSettings: strict),
@@ -220,8 +237,8 @@ let package = Package(
             name: "Simulation",
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
-                "Authenticators", "Broker", "EnrolledTemplates", "ExactNames",
-                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting",
+                "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners",
+                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting", "Settings",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -298,7 +315,8 @@ let package = Package(
             path: "Tests/Programs/software-authenticator", swiftSettings: adapter),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading", shared], swiftSettings: adapter),
         .testTarget(
-            name: "SystemBusTests", dependencies: ["SystemBus", "SystemBusTestSupport", "TerminalTestSupport", shared],
+            name: "MessageBusTests",
+            dependencies: ["SystemBusTestSupport", "TerminalTestSupport", "Threading", messageBus, shared],
             swiftSettings: adapter),
         // udev in a network of a process's own, played by the test.
         .target(
@@ -330,7 +348,8 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .executableTarget(
-            name: "fingerprint-asker", dependencies: ["FingerprintReader"], path: "Tests/Programs/fingerprint-asker",
+            name: "fingerprint-asker", dependencies: ["FingerprintReader", shared],
+            path: "Tests/Programs/fingerprint-asker",
             swiftSettings: adapter),
         .testTarget(
             name: "EnrolledTemplatesTests",
@@ -366,15 +385,18 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects", "Refusals", "KeySlots",
-                "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "Prompting", "PromptProtocol", "Vault",
+                "Broker", "Owners", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects", "Refusals",
+                "KeySlots",
+                "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "PromptProtocol", "Settings", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
                 "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, cbor, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(
             name: "socket-key-daemon",
-            dependencies: ["Broker", "OwnerKeys", "Passcodes", "Prompting", "SecurityKeys", logging],
+            dependencies: [
+                "Broker", "OwnerKeys", "Owners", "Passcodes", "Prompting", "SecurityKeys", "Settings", logging,
+            ],
             path: "Tests/Programs/socket-key-daemon", swiftSettings: adapter),
         .executableTarget(
             name: "filter-breaker", dependencies: [shared, "SystemCallFilter"], path: "Tests/Programs/filter-breaker",
@@ -384,7 +406,7 @@ let package = Package(
             name: "PAMTestSupport", dependencies: ["StoreTestSupport", shared], path: "Tests/PAMTestSupport",
             exclude: ["Modules"], swiftSettings: adapter),
         .executableTarget(
-            name: "pam-asker", dependencies: ["PAMBiometry", "FingerprintReader"], path: "Tests/Programs/pam-asker",
+            name: "pam-asker", dependencies: ["PAMBiometry", shared], path: "Tests/Programs/pam-asker",
             swiftSettings: adapter),
         .testTarget(
             name: "PasscodesTests", dependencies: ["Passcodes", "lone-stretcher", shared], swiftSettings: adapter),
@@ -392,9 +414,11 @@ let package = Package(
             name: "lone-stretcher", dependencies: ["Passcodes", shared], path: "Tests/Programs/lone-stretcher",
             swiftSettings: adapter),
         .testTarget(
+            name: "SettingsTests", dependencies: ["PromptProtocol", "Settings", shared], swiftSettings: adapter),
+        .testTarget(
             name: "PromptingTests",
             dependencies: [
-                "ExactNames", "Prompting", "PromptProgram", "PromptProtocol", "TerminalTestSupport",
+                "ExactNames", "Prompting", "PromptProgram", "PromptProtocol", "Settings", "TerminalTestSupport",
                 "SystemBusTestSupport", "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
                 crypto,
             ],
@@ -407,8 +431,8 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "Prompting", "Simulation",
-                "Vault", "StoreTestSupport", shared, crypto, logging,
+                "Broker", "Owners", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "PromptProtocol",
+                "Prompting", "Settings", "Simulation", "Vault", "StoreTestSupport", shared, crypto, logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         // What every keeper of a passcode must do; each implementation's tests run it.
@@ -423,7 +447,8 @@ let package = Package(
         .executableTarget(
             name: "load-measurement",
             dependencies: [
-                "Broker", "Enclave", "ExactNames", "OwnerKeys", "ProtectedObjects", "Vault", "BrokerTestSupport",
+                "Broker", "Enclave", "ExactNames", "OwnerKeys", "Owners", "ProtectedObjects", "Vault",
+                "BrokerTestSupport",
                 "StoreTestSupport",
                 shared,
             ],
@@ -433,15 +458,17 @@ let package = Package(
             dependencies: [
                 "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
                 .product(name: "IndependentTools", package: "Ostiary"),
-                "Broker", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers", "Refusals",
-                "AssociationFiles", "ExactNames", "Prompting", "Simulation", "AuditLog", "Passcodes",
+                .product(name: "WireTranscripts", package: "Ostiary"),
+                "Broker", "Owners", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers",
+                "Refusals",
+                "AssociationFiles", "ExactNames", "Prompting", "Settings", "Simulation", "AuditLog", "Passcodes",
                 "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
                 "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
                 "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
                 "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
                 "Threading", "TPMEnclave", "TPMTestSupport",
             ],
-            resources: [.copy("Stores")], swiftSettings: adapter),
+            swiftSettings: adapter),
         // A server of HTTPS with an authority of its own, and the helper that asks it.
         .testTarget(
             name: "AssociationTests",
@@ -457,7 +484,7 @@ let package = Package(
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
                 "ostiary-fingerprint", "ostiary-templates", "test-caller", "Prompting", "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "BrokerTestSupport",
+                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Owners", "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", cbor, shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),

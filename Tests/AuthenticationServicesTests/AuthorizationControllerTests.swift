@@ -1,7 +1,7 @@
 import AuthenticationServices
 import Crypto
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @MainActor

@@ -1,7 +1,7 @@
 import AuthenticationServices
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @Suite("Authorization errors") struct AuthorizationErrorTests {

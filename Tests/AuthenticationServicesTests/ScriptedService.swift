@@ -1,7 +1,8 @@
 import AuthenticationServices
+import Cancellations
 import Foundation
 @testable import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Synchronization
 
@@ -30,7 +31,7 @@ final class ScriptedService: CredentialService {
         let present = state.withLock { $0 }
         if present.waits {
             let cancelled = DispatchSemaphore(value: 0)
-            try cancellation.begin { cancelled.signal() }
+            cancellation.whenCancelled { cancelled.signal() }
             cancelled.wait()
             throw OstiaryError(.init(.appCancel), "The program cancelled the request.")
         }

@@ -1,5 +1,5 @@
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @testable import ostiary

@@ -2,7 +2,7 @@ import AccessControl
 import CommandFailures
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @testable import ostiary

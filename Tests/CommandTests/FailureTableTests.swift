@@ -1,7 +1,7 @@
 import CommandFailures
 import KeyAlgorithms
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 import UnixSocket
 

@@ -1,7 +1,7 @@
 import CommandFailures
 import Foundation
 import KeyAlgorithms
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Testing
 

@@ -2,10 +2,12 @@ import AssociationFiles
 import AuthenticatorRequests
 import CTAP
 import CTAPHID
+import Cancellations
 import CanonicalCBOR
 import ExactNames
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import SecurityKeyProtocol
@@ -84,10 +86,10 @@ private struct WillingPerson: UserInteraction {
     let verificationTriesLeft = 3
 
     func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) -> (any UserProof)? { nil }
 
-    func verify(for request: InteractionRequest, until cancellation: any CredentialCancellation) -> (any UserProof)? {
+    func verify(for request: InteractionRequest, until cancellation: Cancellation) -> (any UserProof)? {
         nil
     }
 }
@@ -107,7 +109,7 @@ private func answer(_ bytes: [UInt8]) {
         let count = Int(rest[rest.startIndex]) << 8 | Int(rest[rest.startIndex + 1])
         let request = Array(rest.dropFirst(2).prefix(count))
         rest = rest.dropFirst(2 + request.count)
-        let answer = authenticator.respond(to: request, until: CredentialStop())
+        let answer = authenticator.respond(to: request, until: Cancellation())
         precondition(!answer.isEmpty, "every request has an answer")
         guard answer.count > 1 else { continue }
         precondition(answer[0] == 0, "a refusal has a status alone")

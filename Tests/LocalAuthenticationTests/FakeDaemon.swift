@@ -1,8 +1,9 @@
 import AccessControl
+import Cancellations
 import Foundation
 import LocalAuthentication
 @testable import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Synchronization
 import Testing
@@ -282,10 +283,10 @@ final class Prompt: Sendable {
     }
 
     fileprivate func show(_ cancellation: Cancellation?) throws {
-        try cancellation?.begin { if !self.ignoresCancellation { self.refuse(.appCancel) } }
+        let ending = try cancellation?.begin { if !self.ignoresCancellation { self.refuse(.appCancel) } }
         appeared.yield()
         answered.wait()
-        cancellation?.end()
+        if let ending { cancellation?.remove(ending) }
         if let error = result.withLock({ $0 ?? nil }) { throw error }
     }
 }
@@ -326,8 +327,7 @@ final class FakeSession: AuthorizationSession {
     let daemonContext = AuthorizationContext()
 
     private func grant(_ interaction: Interaction, _ cancellation: Cancellation?) throws -> Grant {
-        try cancellation?.begin {}
-        cancellation?.end()
+        if let ending = try cancellation?.begin({}) { cancellation?.remove(ending) }
         guard !interaction.reason.isEmpty else { throw OstiaryError(.init(.emptyReason), "no reason") }
         if isGranted.withLock({ $0 }) { return Self.grant }
         guard interaction.isAllowed else { throw OstiaryError(.init(.notInteractive), "no prompt") }

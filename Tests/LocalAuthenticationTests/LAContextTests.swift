@@ -1,7 +1,7 @@
 import AccessControl
 import LocalAuthentication
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Security
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import LocalAuthentication
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 import Testing
 

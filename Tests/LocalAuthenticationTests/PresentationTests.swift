@@ -1,6 +1,6 @@
 import LocalAuthenticationEmbeddedUI
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PresentationTests {

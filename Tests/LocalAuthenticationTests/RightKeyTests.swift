@@ -1,7 +1,7 @@
 import Crypto
 import LocalAuthentication
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @Suite struct RightKeyTests {

@@ -1,6 +1,6 @@
 import LocalAuthentication
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @Suite struct RightStoreTests {

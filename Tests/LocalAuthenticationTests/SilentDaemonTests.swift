@@ -1,4 +1,5 @@
 import Foundation
+import OstiaryMessages
 import OstiaryWire
 import Testing
 import UnixSocket
@@ -26,7 +27,7 @@ import UnixSocket
     }
 
     /// Whole frames as daemons of these protocols send them: those before 2 wrote protobuf.
-    @Test(arguments: [1, UInt8(WireLimits.protocolVersion) - 1, UInt8(WireLimits.protocolVersion) + 1, 127])
+    @Test(arguments: [1, UInt8(ProtocolVersions.ofThisBuild.oldest) - 1, UInt8(WireLimits.protocolVersion) + 1, 127])
     func `a daemon of another protocol is named with its version, and told nothing`(version: UInt8) throws {
         let listener = try Listener()
         let (location, socket) = (listener.location, listener.socket)
@@ -47,10 +48,11 @@ import UnixSocket
         isHeard.wait()
         #expect(throws: FrameReadError.closed) { try heard.value?.get() }
         #expect(error?.code == .init(.versionMismatch))
-        #expect(
-            error?.explanation
-                == "The daemon speaks protocol \(version), this program 7; upgrade the older of the two and restart the daemon."
-        )
+        let advice =
+            version < ProtocolVersions.ofThisBuild.oldest
+            ? "The daemon is older: upgrade Ostiary, and restart the daemon."
+            : "The program is older: upgrade it, or build it again with the Ostiary that is installed."
+        #expect(error?.explanation == "The daemon speaks protocol \(version), this program 7 to 8. \(advice)")
     }
 
     /// A daemon that greets, and then answers as `serve` says: nil for nothing.
@@ -64,7 +66,7 @@ import UnixSocket
                 let connection = try socket.accept()
                 try FrameWriter.send(
                     WireGreeting.with {
-                        ($0.protocolVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 16))
+                        ($0.oldestVersion, $0.nonce) = (WireLimits.protocolVersion, Data(count: 16))
                     },
                     on: connection)
                 var reader = FrameReader(socket: connection)
@@ -115,6 +117,26 @@ import UnixSocket
         let error = #expect(throws: OstiaryError.self) { _ = try connection.call(.status(.init())) }
         #expect(error?.code == .daemonUnavailable)
         #expect(signs.value >= 20, "far more than three silences")
+    }
+
+    @Test func `a question that the daemon needs goes along the second time, and the daemon is told so`() throws {
+        let listener = try Listener()
+        let heard = Self.serve(listener) { request in
+            guard case .findItems(let find)? = request.body else { return .done(.init()) }
+            guard find.use.question != nil else {
+                return .failure(.with { $0.code = UInt32(WireFailureCode.questionNeeded.rawValue) })
+            }
+            return .items(.with { $0.items = [.with { $0.itemID = Data(count: 16) }] })
+        }
+        var interaction = Interaction(reason: "to test")
+        interaction.offersTerminal = false
+        let client = OstiaryClient(location: listener.location)
+        try client.findItems(ItemSelection(itemClass: "genp"), use: ItemUse(interaction: interaction)) { _, _ in }
+        let uses = heard.value.compactMap { body -> WireItemUse? in
+            if case .findItems(let find) = body { find.use } else { nil }
+        }
+        #expect(uses.map(\.withholdsQuestion) == [true, false])
+        #expect(uses.map(\.expectsQuestion) == [false, true])
     }
 
     @Test func `a daemon that does not greet is given up`() throws {

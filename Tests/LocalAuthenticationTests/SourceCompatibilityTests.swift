@@ -1,7 +1,7 @@
 import Crypto
 import LocalAuthentication
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 // Programs written for Apple's systems: what has to compile, and what has to happen when it runs.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import Testing

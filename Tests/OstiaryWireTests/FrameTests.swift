@@ -1,3 +1,4 @@
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import Testing

@@ -89,7 +89,7 @@ import Testing
     @Test(arguments: [1, 2]) func `a flipped bit is refused, or means another message`(seed: UInt64) throws {
         for bytes in try Self.requestBytes(seed: seed) { Self.flipEachBit(of: bytes, as: WireRequest.self) }
         for bytes in try Self.replyBytes(seed: seed) { Self.flipEachBit(of: bytes, as: WireReply.self) }
-        let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (2, Data(1...16)) }
+        let greeting = WireGreeting.with { ($0.oldestVersion, $0.nonce) = (2, Data(1...16)) }
         Self.flipEachBit(of: try greeting.canonicalBytes, as: WireGreeting.self)
     }
 

@@ -1,5 +1,6 @@
 import CanonicalEncoding
 import Foundation
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import Testing
@@ -14,6 +15,8 @@ import Testing
     }
 
     private static let nonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb2"))
+    /// The random bytes, and the newest version of the daemon.
+    private static let greetedNonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb208"))
     private static let id = Data(bytes("00112233445566778899aabbccddeeff"))
 
     private static func request(_ id: UInt64, _ body: WireRequest.OneOf_Body) -> WireRequest {
@@ -26,8 +29,8 @@ import Testing
 
     static let requests: [(WireRequest, String)] = [
         (
-            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (7, nonce) })),
-            "0000000000000001 01 02 00000007 00000010 9f8b2eb7cf42c3a350811757d38f5cb2"
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (8, greetedNonce) })),
+            "0000000000000001 01 02 00000008 00000011 9f8b2eb7cf42c3a350811757d38f5cb208"
         ),
         (request(2, .status(.init())), "0000000000000002 01 03"),
         (
@@ -72,7 +75,7 @@ import Testing
                     })),
             """
             0000000000000005 01 3d 00000004 67656e70 00000001 00000004 61636374 01 02 00000003 6ec3a9
-            00000000 00000000 00000000 00000001 01 00 0000000000000000 00 00 01 0000000000000000
+            00000000 00000000 00000000 00000001 01 00 0000000000000000 00 00 01 00 0000000000000000
             """
         ),
     ]
@@ -165,18 +168,18 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (7, nonce) }
+    private static let greeting = WireGreeting(ProtocolVersions(7...8), random: nonce)
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 07 12 10 9f8b2eb7cf42c3a350811757d38f5cb2")
+        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 08")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
-        #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x14, 0, 0, 0, 0])
+        #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x15, 0, 0, 0, 0])
     }
 
     @Test func `the greeting of protocol 1 is read, so that its version can be told`() throws {
         let greeting = try WireGreeting(canonicalBytes: Self.bytes("08 01 12 10 9f8b2eb7cf42c3a350811757d38f5cb2"))
-        #expect(greeting.protocolVersion == 1 && greeting.nonce == Self.nonce)
+        #expect(greeting.versions == ProtocolVersions(1...1) && greeting.nonce == Self.nonce)
     }
 
     @Test func `requests of protocol 1 are none`() {
@@ -197,7 +200,7 @@ import Testing
 
     @Test(arguments: [(127, 127, true), (128, 16, false), (.max, 16, false), (2, 128, false)] as [(UInt32, Int, Bool)])
     func `a greeting holds a version and a nonce below 128`(version: UInt32, count: Int, fits: Bool) {
-        let greeting = WireGreeting.with { ($0.protocolVersion, $0.nonce) = (version, Data(count: count)) }
+        let greeting = WireGreeting.with { ($0.oldestVersion, $0.nonce) = (version, Data(count: count)) }
         if fits {
             #expect((try? WireGreeting(canonicalBytes: greeting.canonicalBytes)) == greeting)
         } else {

@@ -5,6 +5,7 @@ import SeededRandomness
 
 /// Sets the fields of messages to random values, about half of them to what they are when nobody sets them.
 struct RandomFields: FieldCoder {
+    let version = WireLimits.protocolVersion
     var generator: SeededGenerator
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }

@@ -48,7 +48,7 @@ import Testing
             Set(
                 (0...255).filter { number in
                     zeros.withUnsafeBytes { bytes in
-                        var reader = FieldReader(bytes)
+                        var reader = FieldReader(bytes, in: WireLimits.protocolVersion)
                         return Body(number: number, from: &reader) != nil
                     }
                 })
@@ -63,6 +63,7 @@ import Testing
 
     /// Counts the fields that a message lists, and looks into those that are messages.
     private struct FieldCount: FieldCoder {
+        let version = WireLimits.protocolVersion
         var count = 0
         mutating func field<Value: WireValue>(_ value: inout Value) {
             count += 1
@@ -115,6 +116,7 @@ import Testing
 
     @Test func `room for a header is left in front`() throws {
         let request = WireRequest.with { $0.body = .lock(.init()) }
-        #expect(try request.canonicalBytes(behind: 3, reserving: 100) == [0, 0, 0] + request.canonicalBytes)
+        let bytes = try request.canonicalBytes(in: WireLimits.protocolVersion, behind: 3, reserving: 100)
+        #expect(try bytes == [0, 0, 0] + request.canonicalBytes)
     }
 }

@@ -79,7 +79,7 @@ import Testing
         #expect(item[kSecImportItemLabel as String] as? String == label, sourceLocation: location)
         let hash = (SecKeyCopyAttributes(privateKey) as? [String: Any])?["klbl"] as? Data
         #expect(item[kSecImportItemKeyID as String] as? Data == hash && hash?.count == 20, sourceLocation: location)
-        #expect(Set(item.keys) == ["identity", "chain", "label", "keyid"], sourceLocation: location)
+        #expect(Set(item.keys) == ["identity", "trust", "chain", "label", "keyid"], sourceLocation: location)
     }
 
     // MARK: what is opened

@@ -1,6 +1,5 @@
 package import AuditLog
 import CanonicalEncoding
-package import Enclave
 package import Foundation
 package import SecretMemory
 package import StoreKeys
@@ -77,12 +76,9 @@ struct AnchoredEnd: Equatable {
 /// enclave opened the store. The enclave itself would have to seal with each authorization, which takes a chip too long.
 package struct StoreLogKeySealer: LogKeySealer {
     package let keys: StoreKeys
-    /// Opens what was sealed by itself: the anchor of a store from before it had keys of its own.
-    package let enclave: any Enclave
 
-    package init(keys: StoreKeys, enclave: any Enclave) {
+    package init(keys: StoreKeys) {
         self.keys = keys
-        self.enclave = enclave
     }
 
     private static let label = "ostiary.log-key.v1"
@@ -90,7 +86,6 @@ package struct StoreLogKeySealer: LogKeySealer {
     package func seal(_ key: borrowing SecretBytes) throws -> Data { try keys.protect(key, label: Self.label) }
 
     package func unseal(_ sealed: Data) throws -> SecretBytes {
-        guard !StoreKeys.isRecord(sealed) else { return try keys.unprotectSecret(sealed, label: Self.label) }
-        return try enclave.unseal(sealed, authorization: SecretBytes(zeroed: 0), context: Data(Self.label.utf8))
+        try keys.unprotectSecret(sealed, label: Self.label)
     }
 }

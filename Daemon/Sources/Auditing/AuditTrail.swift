@@ -4,16 +4,11 @@ import ExactNames
 import Foundation
 import Glibc
 package import KeySlots
-package import Logging
 import OstiaryMessages
 package import OwnerKeys
 package import Refusals
-import SecretMemory
-import Synchronization
-import Threading
-package import Vault
 
-/// Writes the record of each decision. If a record cannot be written, nothing is granted or released. Refusing,
+/// Writes the record of each decision of one owner. If a record cannot be written, nothing is granted or released. Refusing,
 /// locking, deauthorizing and the removal of a program's own objects go on.
 package final class AuditTrail: Sendable {
     /// Who did what to which object.
@@ -31,37 +26,25 @@ package final class AuditTrail: Sendable {
         }
     }
 
-    package let audit: AuditLog
-    private let vault: Vault
+    private let shared: SharedLog
     private let seeds: LogSeeds
-    private let log: Logger
     private let refusals = FoldedEntries()
-    /// Ends of grants. They are written before the next record of another kind, so the log keeps its order.
+    /// Ends of grants. They are written before the owner's next record of another kind, so the log keeps its order.
     private let ends = FoldedEntries()
-    private let foldThread = WorkThread(name: "ostiary-trail")
-    /// Held while an epoch begins: two must not take the same number.
-    private let epochs = NSLock()
     /// Held for one decision and its record.
     private let deciding = NSLock()
-    private let rate: RecordRate
 
     /// - Parameters:
-    ///   - space: the free space on the disk of the log; nil when it is unknown.
-    ///   - now: the time since boot, by which a program's share of the last space grows again.
-    package init(
-        audit: AuditLog, vault: Vault, seeds: LogSeeds, log: Logger, space: @escaping @Sendable () -> DiskSpace?,
-        now: @escaping @Sendable () -> Duration
-    ) {
-        rate = RecordRate(space: space, now: now)
-        self.audit = audit
-        self.vault = vault
+    ///   - shared: the store's log.
+    ///   - seeds: those that a new passcode of the owner wraps again.
+    package init(_ shared: SharedLog, seeds: LogSeeds) {
+        self.shared = shared
         self.seeds = seeds
-        self.log = log
     }
 
     // MARK: order
 
-    /// Runs `body` while no other decision runs. `body` checks a grant and records its use, or ends grants. So the log
+    /// Runs `body` while no other decision of the owner runs. `body` checks a grant and records its use, or ends grants. So the log
     /// has decisions in their order, and no use stands after the end of its grant.
     ///
     /// `body` waits for nothing but the log and the store.
@@ -90,22 +73,22 @@ package final class AuditTrail: Sendable {
     /// - Parameter isProved: whether something was proved for it. If not, a program can repeat it in a loop, so it counts
     ///   against ``RecordRate``. A person's proof is never refused for the program's other records.
     package func grant(_ event: Event, factors: [String], strength: String, isProved: Bool) throws(Refusal) {
-        if !isProved { try rate.admit(event.program.displayName) }
+        if !isProved { try shared.admit(event.program.ofOwner) }
         try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
-        do { try audit.anchor() } catch { throw unwritable(error) }
+        try shared.anchor()
     }
 
     /// Records that the passcode opened the store for a request to which nothing was granted; it is on disk and anchored when this
     /// returns.
     package func noteOpening(_ event: Event, factors: [String], strength: String) throws(Refusal) {
         try write(entry(event, "opened", factors: factors, strength: strength), .beforeUse)
-        do { try audit.anchor() } catch { throw unwritable(error) }
+        try shared.anchor()
     }
 
     /// Records a use under an authorization that is recorded already; on disk within a second. A program in a loop
     /// cannot fill the disk with these: see ``RecordRate``.
     package func use(_ event: Event, factors: [String], strength: String) throws(Refusal) {
-        try rate.admit(event.program.displayName)
+        try shared.admit(event.program.ofOwner)
         try write(entry(event, "granted", factors: factors, strength: strength), .soon)
     }
 
@@ -115,7 +98,7 @@ package final class AuditTrail: Sendable {
     package func change(
         _ event: Event, result: String = "begun", durability: AuditLog.Durability = .beforeUse
     ) throws(Refusal) {
-        try rate.admit(event.program.displayName)
+        try shared.admit(event.program.ofOwner)
         try write(entry(event, result), durability)
     }
 
@@ -129,15 +112,15 @@ package final class AuditTrail: Sendable {
 
     /// Writes the entry, or counts it where its like was written a short time ago.
     private func fold(_ entry: AuditEntry, into entries: FoldedEntries) {
-        if entries.add(entry, writing: writeOrWarn) { scheduleFolded(entries) }
+        if entries.add(entry, writing: shared.writeOrWarn) { scheduleFolded(entries) }
     }
 
     /// Writes folded entries when their window has ended, in case no other entry comes. Nothing wakes while none is held.
     private func scheduleFolded(_ entries: FoldedEntries) {
         guard entries.takesTurn() else { return }
-        foldThread.run(after: EntryAggregator.window) { [weak self] in
+        shared.afterWindow { [weak self] in
             guard let self else { return }
-            if entries.endTurn(writing: writeOrWarn) { scheduleFolded(entries) }
+            if entries.endTurn(writing: shared.writeOrWarn) { scheduleFolded(entries) }
         }
     }
 
@@ -148,48 +131,23 @@ package final class AuditTrail: Sendable {
 
     /// Records an event that has happened and that releases nothing.
     package func note(_ event: Event, result: String = "done", reason: String = "") {
-        ends.writeAll(writing: writeOrWarn)
-        writeOrWarn(entry(event, result, reason: reason))
+        ends.writeAll(writing: shared.writeOrWarn)
+        shared.writeOrWarn(entry(event, result, reason: reason))
     }
 
-    /// Writes what is held back and anchors the log: the daemon ends.
-    package func close() {
-        refusals.writeAll(writing: writeOrWarn)
-        ends.writeAll(writing: writeOrWarn)
-        do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
+    /// Writes what is held back: the owner's account ends.
+    package func writeFolded() {
+        refusals.writeAll(writing: shared.writeOrWarn)
+        ends.writeAll(writing: shared.writeOrWarn)
     }
 
     // MARK: epochs
 
     /// Begins a new epoch of the log's keys after the passcode changed, whose seed opens with the new passcode key.
-    package func beginEpoch(under passcode: PrivateHalf?) throws {
-        epochs.lock()
-        defer { epochs.unlock() }
-        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
-        let seed = SecretBytes(random: 32)
-        let number = current + 1
-        let provisional = try seeds.record(
-            number: number, firstIndex: audit.recordCount + 1, seed: seed, passcode: passcode)
-        try vault.write("log.epoch") { try $0.setLogEpoch(provisional) }
-        let first = try audit.startEpoch(number, seed: seed, time: Self.milliseconds())
-        let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
-        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
-    }
+    package func beginEpoch(under passcode: PrivateHalf?) throws { try shared.beginEpoch(seeds, under: passcode) }
 
-    /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone. That is so, for example,
-    /// after a damaged log was replaced without the passcode. All seeds are under the passcode key afterwards.
-    ///
-    /// A failure leaves everything as it is, to be tried again with the next proof.
-    package func coverSeeds(under passcode: PrivateHalf) {
-        do {
-            guard try seeds.records().contains(where: { $0.wrappedSeed.kind == .enclave }) else { return }
-            try beginEpoch(under: passcode)
-            let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
-            try vault.write("log.epoch") { try seeds.store(covered, in: $0) }
-        } catch {
-            log.error("the audit log's seeds are not under the passcode", metadata: ["cause": "\(error)"])
-        }
-    }
+    /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone; see ``SharedLog``.
+    package func coverSeeds(under passcode: PrivateHalf) { shared.coverSeeds(seeds, under: passcode) }
 
     // MARK: entries
 
@@ -203,26 +161,8 @@ package final class AuditTrail: Sendable {
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
-        ends.writeAll(writing: writeOrWarn)
-        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
-    }
-
-    private func writeOrWarn(_ entry: AuditEntry) {
-        do { try audit.append(entry, durability: .soon) } catch {
-            log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
-        }
-    }
-
-    private func unwritable(_ error: any Error) -> Refusal {
-        log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
-        if case AuditLogError.diskFull = error {
-            return Refusal(
-                .logUnwritable, "The disk is full, so no record can be written and nothing is released; free space.",
-                cause: "log.disk-full")
-        }
-        return Refusal(
-            .logUnwritable, "The audit log cannot be written, so nothing is released; `ostiary doctor` says more.",
-            cause: "log.unwritable")
+        ends.writeAll(writing: shared.writeOrWarn)
+        try shared.write(entry, durability)
     }
 
     package static func milliseconds() -> UInt64 {

@@ -1,3 +1,4 @@
+package import Cancellations
 package import SecretMemory
 
 /// Makes and uses credentials of relying parties: security keys, and this machine itself.
@@ -9,7 +10,7 @@ package protocol CredentialAuthenticator: Sendable {
     ///   - cancellation: ends the call, which then throws ``CredentialRefusal/cancelled``.
     func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> CreatedCredential
 
     /// Told after ``create(_:with:until:)`` returned. Credentials that the new one replaces go only when its program has got it,
@@ -21,7 +22,7 @@ package protocol CredentialAuthenticator: Sendable {
     /// As ``create(_:with:until:)``, for a signature.
     func assert(
         _ assertion: CredentialAssertion, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> AssertedCredential
 }
 
@@ -72,13 +73,6 @@ package enum CredentialStep: Sendable, Equatable {
     /// The person puts a finger on the sensor of the key.
     case verifyOnDevice(device: String, triesLeft: Int?)
     case working
-}
-
-/// Ends the wait of an authenticator. The handler runs on the thread that cancels, or at once when that was before; it must
-/// not block.
-package protocol CredentialCancellation: Sendable {
-    var isCancelled: Bool { get }
-    func whenCancelled(_ handler: @escaping @Sendable () -> Void)
 }
 
 /// Why an authenticator made or signed nothing.

@@ -2,7 +2,7 @@ package import AccessControl
 import KeySlots
 import OstiaryMessages
 package import OwnerKeys
-import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 

@@ -2,7 +2,7 @@ package import AccessControl
 package import Auditing
 import KeySlots
 package import OwnerKeys
-import Prompting
+import PromptProtocol
 package import Refusals
 import SecretMemory
 
@@ -82,16 +82,14 @@ package struct PasscodeAuthenticator: Authenticator {
         by passcode: borrowing SecretBytes, since era: UInt64, for request: RequestCancellation
     ) throws -> ProvedPasscode {
         let passcode = SecretBytes(copying: passcode)
-        return try keeper.exclusively.withStretchTurn {
-            try keeper.exclusively {
-                let proved = try keeper.prove(passcode)
-                let halves = try life.privateHalves(openedBy: proved)
-                request.noteOpening()
-                ring.add(halves, since: era)
-                trail.coverSeeds(under: proved.half)
-                biometry?.passcodeWasEntered()
-                return proved
-            }
+        return try keeper.exclusively.withStretchTurnAndAccess { held in
+            let proved = try keeper.prove(passcode, holding: held)
+            let halves = try life.privateHalves(openedBy: proved)
+            request.noteOpening()
+            ring.add(halves, since: era)
+            trail.coverSeeds(under: proved.half)
+            biometry?.passcodeWasEntered()
+            return proved
         }
     }
 }

@@ -8,42 +8,32 @@ import ExactNames
 import Foundation
 import Glibc
 import KeySlots
-public import Logging
+package import Logging
 package import OwnerKeys
-public import Passcodes
-public import Prompting
+package import Owners
+package import Passcodes
+package import Prompting
 import Refusals
 import SecretMemory
 import SecurityKeys
+import Settings
 import StoreKeys
-public import Vault
+package import Vault
 
 /// Why the daemon cannot serve the store. Each says what to do; none changes anything.
-public enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
+package enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
     case stateDirectory(path: String, String)
     case enclave(String)
     case store(String)
     case log(String)
     case clock(String)
-    /// The system does not name the user with this number.
-    case unnamedUser(UInt32)
-    case otherUser(stored: UserRecord, present: SystemUser)
-    case unknownUserName(String, stored: UserRecord, present: SystemUser)
+    case owner(OwnerOpeningError)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .stateDirectory(let path, let what): "The state folder \(path) \(what)"
         case .enclave(let what), .store(let what), .log(let what), .clock(let what): what
-        case .unnamedUser(let id):
-            "The system has no name for user \(id), but a store belongs to a name and a number. Add the user to the "
-                + "password database, or repair the service that names users. Then start again."
-        case .otherUser(let stored, let present):
-            "The store belongs to \(stored.name) (user \(stored.uid)), but the daemon runs as \(present.name) (user "
-                + "\(present.id)). If they are the same person, start ostiaryd once with --adopt-user-name "
-                + "\(stored.name). If not, use another state folder. Nothing was changed."
-        case .unknownUserName(let name, let stored, let present):
-            "\(present.name) (user \(present.id)) cannot take over the store of \(name), because it belongs to "
-                + "\(stored.name) (user \(stored.uid)). Nothing was changed; check the name after --adopt-user-name."
+        case .owner(let error): error.description
         }
     }
 }
@@ -57,7 +47,7 @@ extension Broker {
     ///   - observer: told about each commit.
     ///   - replacingDamagedLog: replaces a damaged audit log by a new one, keeping the old file.
     ///   - acceptingOlderStore: asks for the passcode when the store is not the newest copy, and then takes it for that.
-    public static func open(
+    package static func open(
         _ configuration: BrokerConfiguration, log: Logger, prompter: (any Prompter)? = nil,
         clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         acceptingOlderStore: Bool = false
@@ -69,7 +59,7 @@ extension Broker {
             authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
     }
 
-    /// As the public form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
+    /// As the package form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
     /// the enclave for keys, `space` gives the free space on the disk of the log.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
@@ -105,43 +95,54 @@ extension Broker {
         let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
         let doubt = try Self.doubt(rollback, state.path, isAccepting: acceptingOlderStore)
         do {
-            let owner = try Owner.current(
-                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
-            let ring = try owner.keyRing(in: vault, enclave: enclave)
+            let owner = try Self.openedOwner(configuration, in: vault, enclave)
             let audit = try AuditOpening(
                 vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory,
                 userID: user.id
             ).open(replacingDamaged: replacingDamagedLog)
             let enclave = around(enclave)
-            let seeds = LogSeeds(vault: vault, enclave: enclave)
             let folder = configuration.stateDirectory
-            let trail = AuditTrail(
-                audit: audit, vault: vault, seeds: seeds, log: log, space: space ?? { DiskSpace(of: folder) },
-                now: { clock.now().time })
-            let account = OwnerAccount(
-                user, owner, ring: ring, vault: vault, keys: keys, enclave: enclave, seeds: seeds, trail: trail,
-                applicationsDirectory: configuration.applicationsDirectory,
-                sharedPrograms: configuration.sharedPrograms, clock: clock, stretching: stretching,
-                prompter: prompter, fingers: configuration.fingers, face: configuration.face,
-                securityKeys: authenticators.factorKeys, adding: added, log: log)
+            let store = SharedStore(
+                vault: vault, keys: keys, enclave: enclave,
+                log: SharedLog(
+                    audit: audit, vault: vault, log: log, space: space ?? { DiskSpace(of: folder) },
+                    now: { clock.now().time }))
+            let services = OwnerServices(
+                clock: clock, stretching: stretching, prompter: prompter, log: log,
+                programs: ProgramSources(
+                    systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
+                factors: FactorSources(
+                    fingers: configuration.fingers, face: configuration.face,
+                    securityKeys: authenticators.factorKeys, added: added))
+            let account = OwnerAccount(owner, in: store, with: services)
             if let doubt, let rollback {
                 try OlderStoreAcceptance(
                     path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
                 ).ask()
                 try permitted { try rollback.accept(doubt) }
-                trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
+                account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
             }
             Self.coverChanges(of: vault, log)
             return Broker(
-                configuration: configuration, log: log, enclave: enclave, vault: vault,
+                configuration: configuration, log: log, store: store,
                 attestationKeys: AttestationKeyFile(directory: folder, ownedBy: user.id, keys: keys), clock: clock,
-                prompter: prompter, seeds: seeds, trail: trail, accounts: [account],
-                authenticators: authenticators, rollback: rollback)
+                prompter: prompter, accounts: [account], authenticators: authenticators, rollback: rollback)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "
                     + "backup, or move the folder away to start with an empty store.")
         }
+    }
+
+    private static func openedOwner(
+        _ configuration: BrokerConfiguration, in vault: Vault, _ enclave: any Enclave
+    ) throws -> OpenedOwner {
+        let user = configuration.user
+        do {
+            let owner = try StoredOwner.current(
+                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
+            return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
+        } catch let error as OwnerOpeningError { throw BrokerOpeningError.owner(error) }
     }
 
     /// Why the store may not be the newest copy. The person who starts the daemon may accept it; nobody else can.
@@ -220,70 +221,6 @@ struct StateDirectory {
     }
 }
 
-/// The user that this daemon serves, as the store knows them: a random id, with name and uid, since uids are reused.
-struct Owner {
-    let id: VaultID
-
-    /// The stored user who is `user`, or the first user of a new store.
-    ///
-    /// - Parameter adoptedName: the name under which the store knows them, when that is another one; it is then replaced.
-    static func current(
-        _ user: SystemUser, adopting adoptedName: String? = nil, in vault: Vault, enclave: any Enclave
-    ) throws -> Owner {
-        let stored = try vault.read { try $0.users() }
-        let users = stored.compactMap(\.record)
-        guard users.count == stored.count else {
-            throw BrokerOpeningError.store(
-                "The user's row in the store does not verify, so the daemon does not start. Restore the store from a "
-                    + "backup.")
-        }
-        if let known = users.first(where: { $0.uid == user.id && ExactName($0.name) == ExactName(user.name) }) {
-            return Owner(id: known.id)
-        }
-        guard let other = users.first(where: { $0.uid == user.id }) ?? users.first else {
-            return try make(
-                UserRecord(uid: user.id, name: user.name, created: UInt64(Date().timeIntervalSince1970)), vault, enclave
-            )
-        }
-        guard let adoptedName else { throw BrokerOpeningError.otherUser(stored: other, present: user) }
-        let adopted = users.filter { ExactName($0.name) == ExactName(adoptedName) }
-        guard adopted.count == 1, let former = adopted.first else {
-            throw BrokerOpeningError.unknownUserName(adoptedName, stored: other, present: user)
-        }
-        let renamed = UserRecord(id: former.id, uid: user.id, name: user.name, created: former.created)
-        try vault.write("owner.adopt", irrevocable: .atOnce) { try $0.setUser(renamed) }
-        return Owner(id: former.id)
-    }
-
-    /// A new user has no passcode: the enclave alone opens the three class keys.
-    private static func make(_ user: UserRecord, _ vault: Vault, _ enclave: any Enclave) throws -> Owner {
-        let storage = KeyPairStorage(enclave: enclave, owner: user.id, storeID: vault.storeID)
-        try vault.write("owner.create") { writer in
-            try writer.addUser(user)
-            for availability in [AvailabilityClass.always, .afterFirstUnlock, .whenUnlocked] {
-                let half = try PrivateHalf(generating: .classKey(availability), epoch: 1)
-                try writer.setKeyPair(storage.record(sealingToEnclave: half))
-            }
-        }
-        return Owner(id: user.id)
-    }
-
-    /// The key pairs, with the private halves that open without a passcode.
-    func keyRing(in vault: Vault, enclave: any Enclave) throws -> KeyRing {
-        let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
-        let stored = try vault.read { try $0.keyPairs(owner: id) }
-        let records = stored.compactMap(\.record)
-        guard records.count == stored.count else {
-            throw BrokerOpeningError.store(
-                "A key pair in the store does not verify, so the daemon does not start. Restore the store from a "
-                    + "backup.")
-        }
-        return KeyRing(
-            publicHalves: try records.map(storage.publicHalf(of:)),
-            privateHalves: try records.compactMap { try storage.privateHalf(of: $0, passcode: nil) })
-    }
-}
-
 /// Opens the audit log, makes the first one, or replaces a damaged one when told to.
 struct AuditOpening {
     let vault: Vault
@@ -294,7 +231,7 @@ struct AuditOpening {
 
     func open(replacingDamaged: Bool) throws -> AuditLog {
         let anchors = VaultAnchorStore(vault: vault)
-        let sealer = StoreLogKeySealer(keys: keys, enclave: enclave)
+        let sealer = StoreLogKeySealer(keys: keys)
         let audit: AuditLog
         do {
             audit = try AuditLog(

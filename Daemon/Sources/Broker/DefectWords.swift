@@ -9,6 +9,8 @@ extension VaultError {
         case .missing: "vault.sqlite is missing"
         case .unreadable(let reason): reason.words
         case .tooNew(let found, let supported): "it has version \(found), and this daemon reads only up to \(supported)"
+        case .tooOld(let found, let supported):
+            "it has version \(found), and this daemon reads only from version \(supported) on"
         case .diskFull: "the disk is full"
         case .busy: "another process holds it"
         case .changedByOthers: "another program changed it"
@@ -26,7 +28,6 @@ extension UnreadableReason {
         case .notADatabase: "vault.sqlite is no database, or a damaged one"
         case .anotherProgram: "vault.sqlite is the database of another program"
         case .alteredSchema: "its tables are not those that this version makes"
-        case .olderThanKeys: "vault.sqlite is older than store-keys"
         case .storeRecord: "the record of the store is missing or does not verify"
         case .root: "the root over its lists is missing or does not verify"
         case .newerThanRoot: "a row or list is newer than the root over them"
@@ -53,7 +54,7 @@ extension PrivateFileDefect {
         case .notRegularFile: "it is not a plain file"
         case .foreignOwner: "it or its folder belongs to another user"
         case .permissive: "other users can reach it"
-        case .unknownVersion: "a newer version made it"
+        case .unknownVersion: "another version of Ostiary made it"
         case .damaged: "it is damaged"
         case .systemCall(let errno): "a system call failed with error \(errno)"
         }

@@ -1,6 +1,6 @@
 import Enclave
 import Glibc
-import Prompting
+import Settings
 import StoreKeys
 import TPMEnclave
 

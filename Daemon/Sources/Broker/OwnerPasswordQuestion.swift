@@ -2,7 +2,9 @@ import Authenticators
 import Enclave
 import Glibc
 import OstiaryMessages
+import Owners
 import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 

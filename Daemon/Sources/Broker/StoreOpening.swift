@@ -2,8 +2,8 @@ import AuditLog
 import Enclave
 import Foundation
 import SecretMemory
+import Settings
 public import StoreKeys
-import Prompting
 public import Vault
 
 /// Opens what lies in a state folder, each part with the one before: the enclave, the store's keys, the store.
@@ -19,7 +19,6 @@ struct StoreOpening {
     var enclave = EnclaveConfiguration()
 
     private var file: StoreKeysFile { StoreKeysFile(directory: path, ownedBy: userID) }
-    private var formerKeys: FormerStoreKeys { FormerStoreKeys(directory: path, ownedBy: userID) }
 
     /// May be called again after ``EnclaveError/ownerPassword`` and ``EnclaveError/wrongOwnerPassword``: the chip has nothing new
     /// then, and keys that were stored belong to the next try.
@@ -28,47 +27,40 @@ struct StoreOpening {
         let enclave = try openEnclave(isNew: isNew)
         do {
             let (keys, vault) = try open(with: enclave, isNew: isNew)
-            // From here on a missing file of keys is a fault. Only stores in software had former keys.
-            if enclave.kind == .software { try formerKeys.retire() }
             return (enclave, keys, vault)
         } catch let error as StoreKeysFileError {
             throw complaint(error)
         } catch let error as EnclaveError where !error.isOfOwner {
-            guard enclave.kind == .software else {
-                throw BrokerOpeningError.enclave(
-                    "The TPM did not open or make the store in \(path) (\(error)). Start again. If it stays so, end the programs that use the "
-                        + "TPM, or restart the machine. Nothing was changed.")
-            }
+            // Only a chip does anything for the store here besides its keys.
             throw BrokerOpeningError.enclave(
-                "The device secret in \(path) could not be brought up to date (\(error)). Free space on its disk and start "
-                    + "again; nothing is lost.")
+                "The TPM did not open or make the store in \(path) (\(error)). Start again. If it stays so, end the programs that use the "
+                    + "TPM, or restart the machine. Nothing was changed.")
         }
     }
 
-    /// A store stays with the enclave that it was made in, even if the configuration names another. One from before stores had
-    /// keys of their own was made in software.
+    /// A store stays with the enclave that it was made in, even if the configuration names another.
     private func openEnclave(isNew: Bool) throws -> any Enclave {
         let opening = EnclaveOpening(path: path, userID: userID, configuration: enclave)
         do {
             return try opening.open(file.head(), createIfMissing: isNew)
+        } catch StoreKeysFileError.missing where isNew {
+            return try opening.openNew()
         } catch StoreKeysFileError.missing {
-            return try isNew ? opening.openNew() : opening.openSoftware(createIfMissing: false)
+            // Stores of the first builds had no such file. They are refused for their version.
+            do { try Vault.requirePresentVersion(inFolder: path, ownedBy: userID) } catch let error as VaultError {
+                throw complaint(error)
+            }
+            throw complaint(StoreKeysFileError.missing)
         } catch let error as StoreKeysFileError {
             throw complaint(error)
         }
     }
 
     private func open(with enclave: any Enclave, isNew: Bool) throws -> (keys: StoreKeys, vault: Vault) {
-        let (keys, id): (StoreKeys, Data)
-        do {
-            (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
-        } catch StoreKeysFileError.missing where enclave.kind == .software {
-            return try migrate(enclave)
-        }
+        let (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
         let mark = try isNew ? newMark(enclave, keys, storeID: id) : nil
-        // The keys were written after the conversion to version 3, so beside them an older database was put back.
         let vault: Vault
-        do { vault = try openVault(keys, requiresRoot: true, newID: isNew ? id : nil, newMark: mark) } catch {
+        do { vault = try openVault(keys, newID: isNew ? id : nil, newMark: mark) } catch {
             if let mark { removeOrphan(mark.counter, in: enclave) }
             throw error
         }
@@ -133,32 +125,16 @@ struct StoreOpening {
     }
 
     /// - Parameters:
-    ///   - requiresRoot: whether a store of version 1 or 2 is refused.
     ///   - newID: the identity of the store, if it is to be made.
     ///   - newMark: its counter, if it is to be made and has one.
-    private func openVault(
-        _ keys: StoreKeys, requiresRoot: Bool, newID: Data?, newMark: RollbackMark? = nil
-    ) throws -> Vault {
+    private func openVault(_ keys: StoreKeys, newID: Data?, newMark: RollbackMark?) throws -> Vault {
         do {
             return try Vault(
                 folder: path, ownedBy: userID, create: newID != nil, protector: keys, observer: observer,
-                requiresRoot: requiresRoot, newID: newID.flatMap(VaultID.init(bytes:)), newMark: newMark)
+                newID: newID.flatMap(VaultID.init(bytes:)), newMark: newMark)
         } catch let error as VaultError {
             throw complaint(error)
         }
-    }
-
-    // MARK: stores from before they had keys of their own
-
-    /// Opens a store whose rows carry codes by keys of the device secret: they become the store's own.
-    ///
-    /// A store that had keys of its own and lost them is refused: its device secret gives no keys for it, or other ones.
-    private func migrate(_ enclave: any Enclave) throws -> (keys: StoreKeys, vault: Vault) {
-        guard let bytes = try formerKeys.read(), let root = RootSecret(bytes) else { throw StoreKeysFileError.missing }
-        let keys = StoreKeys(root)
-        let vault = try openVault(keys, requiresRoot: false, newID: nil)
-        try file.create(root, storeID: vault.storeID.bytes, sealedBy: enclave)
-        return (keys, vault)
     }
 
     // MARK: complaints
@@ -192,6 +168,11 @@ struct StoreOpening {
             .store(
                 "The store in \(path) has version \(found), but this daemon reads only up to \(supported). Upgrade "
                     + "Ostiary; nothing was changed.")
+        case .tooOld(let found, let supported):
+            .store(
+                "The store in \(path) has version \(found): a build from before version 0.1.0 made it, and this daemon reads "
+                    + "only stores from version \(supported) on. Take out of it what you need with that build. To start with an "
+                    + "empty store, move the folder away. Nothing was changed.")
         case .diskFull:
             .store("The disk that holds \(path) is full, so the store cannot be opened; free space and start again.")
         default:

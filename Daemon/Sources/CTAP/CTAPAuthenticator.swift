@@ -1,4 +1,5 @@
-package import AuthenticatorRequests
+import AuthenticatorRequests
+package import Cancellations
 import CanonicalCBOR
 
 /// Answers the commands of CTAP 2.1. It has one owner, who hands it one command at a time.
@@ -68,7 +69,7 @@ package struct CTAPAuthenticator: Sendable {
     ///
     /// - Parameter cancellation: ends the wait for the user.
     package mutating func respond(
-        to request: [UInt8], until cancellation: any CredentialCancellation
+        to request: [UInt8], until cancellation: Cancellation
     ) -> [UInt8] {
         do {
             let answer = try answer(to: request, until: cancellation)
@@ -79,7 +80,7 @@ package struct CTAPAuthenticator: Sendable {
     }
 
     private mutating func answer(
-        to request: [UInt8], until cancellation: any CredentialCancellation
+        to request: [UInt8], until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue? {
         guard request.count <= CTAPLimits.messageByteCount else { throw .requestTooLarge }
         guard let first = request.first, let command = CTAPCommand(rawValue: first) else { throw .invalidCommand }
@@ -99,7 +100,7 @@ package struct CTAPAuthenticator: Sendable {
     }
 
     private mutating func answer(
-        to command: CTAPCommand, until cancellation: any CredentialCancellation
+        to command: CTAPCommand, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue? {
         switch command {
         case .getInfo: return try information()
@@ -114,7 +115,7 @@ package struct CTAPAuthenticator: Sendable {
     }
 
     /// Removes all credentials and the PIN (CTAP 2.1, 6.6).
-    private mutating func reset(until cancellation: any CredentialCancellation) throws(CTAPStatus) {
+    private mutating func reset(until cancellation: Cancellation) throws(CTAPStatus) {
         guard model.allowsReset, isFreshlyPowered else { throw .notAllowed }
         _ = try interaction.confirmPresence(for: InteractionRequest(purpose: .reset), until: cancellation)
         try storage.removeAll()

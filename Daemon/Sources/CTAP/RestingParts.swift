@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 
 /// Storage and user of an authenticator between two commands: there are no credentials, and nobody agrees to anything.
 struct RestingParts: CredentialStorage, UserInteraction {
@@ -30,10 +31,10 @@ struct RestingParts: CredentialStorage, UserInteraction {
     var verificationTriesLeft: Int { 0 }
 
     func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? { throw .operationDenied }
 
     func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? { throw .operationDenied }
 }

@@ -1,4 +1,5 @@
 package import AuthenticatorRequests
+package import Cancellations
 
 /// What the user is asked to agree to.
 package struct InteractionRequest: Sendable {
@@ -23,7 +24,7 @@ package protocol UserInteraction: Sendable {
     ///
     /// - Throws: ``CTAPStatus/userActionTimeout``, ``CTAPStatus/operationDenied``, ``CTAPStatus/keepaliveCancel``.
     func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)?
 
     /// Whether the authenticator verifies users itself: nil if it cannot, false while nothing is enrolled.
@@ -36,6 +37,6 @@ package protocol UserInteraction: Sendable {
     /// - Throws: as ``confirmPresence(for:until:)``, and ``CTAPStatus/verificationInvalid``,
     ///   ``CTAPStatus/verificationBlocked``.
     func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)?
 }

@@ -41,7 +41,11 @@ package final class CallerProcess: Sendable {
     private let known = Mutex<(identity: CallerIdentity, generation: UInt64)?>(nil)
 
     /// Identifies the process that connected `socket`.
-    package init(connectedTo socket: UnixSocket, expectedUser: UInt32, applications: ApplicationRegistry) throws {
+    ///
+    /// - Parameter owner: the id of `expectedUser` in the store.
+    package init(
+        connectedTo socket: UnixSocket, expectedUser: UInt32, owner: OwnerID, applications: ApplicationRegistry
+    ) throws {
         self.applications = applications
         credentials = try socket.peerCredentials()
         guard credentials.userID == expectedUser else { throw CallerError.foreignUser(credentials.userID) }
@@ -58,8 +62,8 @@ package final class CallerProcess: Sendable {
         // (scm_check_creds), so the named process may not be the sender. In our own namespace this needs root's rights.
         program =
             PIDNamespace.isOwn(directory)
-            ? CallerProgram(processID: credentials.processID, executable: executable)
-            : CallerProgram(inOtherNamespace: credentials.processID)
+            ? CallerProgram(processID: credentials.processID, executable: executable, owner: owner)
+            : CallerProgram(inOtherNamespace: credentials.processID, owner: owner)
     }
 
     /// The program's identity by the present registrations.
@@ -112,7 +116,7 @@ package final class CallerProcess: Sendable {
             throw Refusal(.callerChanged, "The calling process is gone.", cause: "caller.gone")
         }
         return PromptCaller(
-            processID: credentials.processID, process: process, userID: credentials.userID,
+            processID: credentials.processID, process: process, userID: credentials.userID, owner: program.owner,
             program: program.displayName, application: identity.applicationID?.text, terminal: terminal)
     }
 

@@ -19,6 +19,11 @@ package struct CallerProgram: Equatable, Sendable {
     /// The name for a person, for example `/usr/bin/ostiary` or `unknown program (/usr/bin/python3.11)`.
     package let displayName: ExactName
     package let processID: Int32
+    /// The user whose program it is; nil for the daemon itself.
+    package let owner: OwnerID?
+
+    /// The program as it is counted where programs share something.
+    package var ofOwner: ProgramOfOwner { ProgramOfOwner(owner: owner, program: displayName) }
 
     /// The name in the log when the user's session caused a lock, and not a program.
     package static let sessionLock = CallerProgram(
@@ -28,14 +33,16 @@ package struct CallerProgram: Equatable, Sendable {
     package static let daemonStart = CallerProgram(
         application: unknown, displayName: "start of ostiaryd", processID: getpid())
 
-    private init(application: ExactName, displayName: ExactName, processID: Int32) {
+    private init(application: ExactName, displayName: ExactName, processID: Int32, owner: OwnerID? = nil) {
         self.application = application
         self.displayName = displayName
         self.processID = processID
+        self.owner = owner
     }
 
-    init(processID: Int32, executable: ExecutableIdentity) {
+    init(processID: Int32, executable: ExecutableIdentity, owner: OwnerID) {
         self.processID = processID
+        self.owner = owner
         let link = "/proc/\(processID)/exe"
         let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
         application = Self.application(path: path, executable: executable)
@@ -43,9 +50,10 @@ package struct CallerProgram: Equatable, Sendable {
     }
 
     /// A process of a pid namespace other than the daemon's. The namespace's owner can give it any name.
-    package init(inOtherNamespace processID: Int32) {
+    package init(inOtherNamespace processID: Int32, owner: OwnerID) {
         self.init(
-            application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID)
+            application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID,
+            owner: owner)
     }
 
     private static func application(path: String, executable: ExecutableIdentity) -> ExactName {

@@ -1,4 +1,4 @@
-import SystemBus
+import MessageBus
 
 /// A reader that this process has claimed. Only the claiming thread may use it; ``FingerprintReader`` lends it.
 public struct ClaimedReader: ~Copyable {

@@ -1,4 +1,5 @@
-import SystemBus
+public import Cancellations
+import MessageBus
 
 /// The fingerprint readers of this machine, through fprintd on the system bus.
 ///
@@ -23,7 +24,7 @@ public final class FingerprintReader: Sendable {
     }
 
     /// The connected readers. Claims none of them.
-    public func readers(until stop: ReaderStop? = nil) throws(ReaderFailure) -> [ReaderDescription] {
+    public func readers(until stop: PollableCancellation? = nil) throws(ReaderFailure) -> [ReaderDescription] {
         let connection = try connect(stop)
         var readers: [ReaderDescription] = []
         for path in try connection.readers() { readers.append(try connection.description(of: path)) }
@@ -34,7 +35,7 @@ public final class FingerprintReader: Sendable {
     ///
     /// - Parameter user: a user's name; nil for the user of this process. For other users, this process needs polkit's
     ///   permission.
-    public func state(for user: String? = nil, until stop: ReaderStop? = nil) -> ReaderState {
+    public func state(for user: String? = nil, until stop: PollableCancellation? = nil) -> ReaderState {
         do throws(ReaderFailure) {
             let connection = try connect(stop, limits.looking)
             let path = try connection.defaultReader()
@@ -52,7 +53,7 @@ public final class FingerprintReader: Sendable {
     ///   - path: another reader instead of the default one: ``ReaderDescription/path``.
     ///   - stop: ends every wait in this call.
     public func withClaim<Result>(
-        for user: String? = nil, of path: String? = nil, until stop: ReaderStop,
+        for user: String? = nil, of path: String? = nil, until stop: PollableCancellation,
         _ body: (borrowing ClaimedReader) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
         let connection = try connect(stop)
@@ -71,7 +72,7 @@ public final class FingerprintReader: Sendable {
     }
 
     private func connect(
-        _ stop: ReaderStop?, _ limits: ReaderLimits? = nil
+        _ stop: PollableCancellation?, _ limits: ReaderLimits? = nil
     ) throws(ReaderFailure) -> ReaderConnection {
         try ReaderConnection(
             socketPath: socketPath, serviceUserID: serviceUserID, stop: stop, limits: limits ?? self.limits)

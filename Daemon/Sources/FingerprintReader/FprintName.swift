@@ -1,4 +1,4 @@
-import SystemBus
+import MessageBus
 
 /// The names of fprintd's interface (`net.reactivated.Fprint.Manager.xml`, `….Device.xml`).
 enum FprintName {

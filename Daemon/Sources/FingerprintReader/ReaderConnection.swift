@@ -1,4 +1,5 @@
-import SystemBus
+import Cancellations
+import MessageBus
 import UnixSocket
 
 /// A connection to the bus for one use of fprintd. It starts fprintd if needed and then talks only to that process. It
@@ -8,7 +9,7 @@ import UnixSocket
 /// and the end of this value always disarms the reader.
 final class ReaderConnection {
     private let bus: Bus
-    private let stop: ReaderStop?
+    private let stop: PollableCancellation?
     let limits: ReaderLimits
     private var service = ServiceOwner(of: FprintName.service, connection: nil)
     /// The connection that owned fprintd's name at the beginning.
@@ -19,7 +20,9 @@ final class ReaderConnection {
     /// - Parameters:
     ///   - stop: ends each wait, except those of ``finish(_:)``.
     ///   - serviceUserID: the user who must run fprintd.
-    init(socketPath: String, serviceUserID: UInt32, stop: ReaderStop?, limits: ReaderLimits) throws(ReaderFailure) {
+    init(socketPath: String, serviceUserID: UInt32, stop: PollableCancellation?, limits: ReaderLimits)
+        throws(ReaderFailure)
+    {
         do { bus = try Bus(on: UnixSocket.connect(to: socketPath)) } catch { throw .withoutBus }
         self.stop = stop
         self.limits = limits
@@ -108,7 +111,7 @@ final class ReaderConnection {
     }
 
     private func answer(
-        to call: PendingCall, within duration: Duration, _ stop: ReaderStop?
+        to call: PendingCall, within duration: Duration, _ stop: PollableCancellation?
     ) throws(ReaderFailure) -> BusMessage {
         let deadline = ContinuousClock.now.advanced(by: duration)
         while true {
@@ -133,7 +136,8 @@ final class ReaderConnection {
     }
 
     /// The next message; nil at the deadline. Throws when another process has taken fprintd's place.
-    private func next(until deadline: ContinuousClock.Instant, _ stop: ReaderStop?) throws(ReaderFailure) -> BusMessage?
+    private func next(until deadline: ContinuousClock.Instant, _ stop: PollableCancellation?) throws(ReaderFailure)
+        -> BusMessage?
     {
         let message = try read { () throws(BusError) in
             try bus.next(unlessReadable: stop?.descriptor, until: deadline)

@@ -14,6 +14,15 @@ package final class ExclusiveAccess: Sendable {
     /// - Parameter turns: bounds the stretching inside; nil where nothing does.
     package init(turns: StretchTurns? = nil) { self.turns = turns }
 
+    /// Says that its holder has a turn at stretching and the access. It is passed on to the calls that need both.
+    package struct WithTurn { fileprivate init() {} }
+
+    /// Waits for a turn at stretching and then for the access, and lends both to `body`. In the other order, one that waits for a
+    /// turn would hold what another one waits for during its turn.
+    package func withStretchTurnAndAccess<Result>(_ body: (WithTurn) throws -> Result) throws -> Result {
+        try withStretchTurn { try callAsFunction { try body(WithTurn()) } }
+    }
+
     /// Waits for a turn at stretching, which the calls inside use. Whatever stretches while it holds the access or
     /// `OwnerAccount.changing` takes its turn here, before it takes either.
     package func withStretchTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
@@ -114,16 +123,20 @@ package final class AttemptCounters: Sendable {
         return settled
     }
 
-    /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds.
+    /// Counts an attempt, runs `check`, and forgives the attempts when it succeeds. Waits for a turn at stretching and for the
+    /// access.
     ///
     /// - Parameter check: nil for a wrong secret. ``UncheckedSecret`` takes the attempt back; after any other error it stays
     ///   counted.
     /// - Throws: ``WrongSecret``, or the refusal `lockedOut` without a check while a delay runs.
     package func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
-        try exclusively.withStretchTurn { try exclusively { try count(at: subject, check) } }
+        try exclusively.withStretchTurnAndAccess { try attempt(at: subject, holding: $0, check) }
     }
 
-    private func count<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
+    /// The same for callers that hold both.
+    func attempt<Proof>(
+        at subject: Data, holding _: ExclusiveAccess.WithTurn, _ check: () throws -> Proof?
+    ) throws -> Proof {
         let (former, counted) = try begin(at: subject)
         defer { beforeChecks.withLock { $0[subject] = nil } }
         let proof: Proof?

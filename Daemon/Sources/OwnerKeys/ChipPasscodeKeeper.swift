@@ -137,20 +137,18 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     package func requireRecords() throws { _ = try records.required() }
 
-    package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
+    package func prove(
+        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+    ) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
-        return try exclusively.withStretchTurn {
-            try exclusively {
-                let required = try records.required()
-                do {
-                    let proved = try counters.attempt(at: AttemptCounters.passcode) {
-                        try open(required, with: entered)
-                    }
-                    try records.settle(on: proved.record, among: required)
-                    return proved
-                } catch let wrong as WrongSecret { throw counted(wrong) }
+        let required = try records.required()
+        do {
+            let proved = try counters.attempt(at: AttemptCounters.passcode, holding: held) {
+                try open(required, with: entered)
             }
-        }
+            try records.settle(on: proved.record, among: required)
+            return proved
+        } catch let wrong as WrongSecret { throw counted(wrong) }
     }
 
     /// The passcode was wrong, even if the chip does not tell its count then.

@@ -35,9 +35,12 @@ package protocol PasscodeKeeper: Sendable {
     /// During an unfinished change one of the two passcodes fits at least, and both where nothing but the store counts. A
     /// success settles the change in favour of the passcode that was entered.
     ///
+    /// - Parameter held: a turn at stretching and ``exclusively``, which the caller holds.
     /// - Throws: ``WrongSecret``; the refusal `lockedOut`, without a look at the passcode, while a delay runs; or the refusal
     ///   of ``requireRecords()``.
-    func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode
+    func prove(
+        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+    ) throws -> ProvedPasscode
 
     /// Prepares the first passcode, which is to open `half`. What a chip must have before the store relies on it is made now.
     func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition
@@ -69,6 +72,12 @@ package protocol PasscodeTransition {
 
 extension PasscodeKeeper {
     package func personIsAsked() {}
+
+    /// Waits for a turn at stretching and for the access, and checks a passcode.
+    package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
+        let entered = SecretBytes(copying: passcode)
+        return try exclusively.withStretchTurnAndAccess { try prove(entered, holding: $0) }
+    }
 
     /// Throws the refusal that a try would get because of a delay: nobody is asked for what could not be checked.
     package func requireNoDelay() throws {

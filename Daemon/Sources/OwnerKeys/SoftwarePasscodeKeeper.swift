@@ -39,21 +39,19 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
 
     package func requireRecords() throws { _ = try records.required() }
 
-    package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
+    package func prove(
+        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+    ) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
-        return try exclusively.withStretchTurn {
-            try exclusively {
-                let known = try records.required()
-                let proved = try counters.attempt(at: AttemptCounters.passcode) {
-                    for record in known {
-                        if let proved = try open(record, with: entered) { return proved }
-                    }
-                    return nil as ProvedPasscode?
-                }
-                try records.settle(on: proved.record, among: known)
-                return proved
+        let known = try records.required()
+        let proved = try counters.attempt(at: AttemptCounters.passcode, holding: held) {
+            for record in known {
+                if let proved = try open(record, with: entered) { return proved }
             }
+            return nil as ProvedPasscode?
         }
+        try records.settle(on: proved.record, among: known)
+        return proved
     }
 
     private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {

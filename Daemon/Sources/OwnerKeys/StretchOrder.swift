@@ -27,8 +27,10 @@ package struct StretchLimits: Equatable, Sendable {
 
 /// Whose typed secret is stretched next. Pure.
 ///
-/// The program whose turn lies back the longest is next, and one that had none comes before all that had one. So a program
-/// waits for the end of one computation, and then for one of each program that waited already, however many each has.
+/// The owner whose turn lies back the longest is next, and one who had none comes before all who had one. The same holds for the
+/// programs of that owner. So an owner waits for the end of one computation, and then for one of each owner who waited already,
+/// however many programs and computations each has. A program waits for one turn of each program of its owner that waited
+/// already.
 struct StretchOrder {
     /// Names one computation in this order.
     struct Ticket: Hashable { fileprivate let number: UInt64 }
@@ -40,81 +42,132 @@ struct StretchOrder {
         case refused
     }
 
-    private struct Line {
-        let program: ExactName
-        /// Oldest first.
-        var waiting: [Ticket] = []
-        var hadTurn = false
-    }
-
     let limits: StretchLimits
-    /// Programs in the order of their turns. A program without a waiting computation stays until its turn would have come:
-    /// otherwise it would count as a new one with each request.
-    private var lines: [Line] = []
+    /// Owners in the order of their turns. An owner without a waiting computation stays until the turn would have come:
+    /// otherwise each request would count as a new owner's.
+    private var owners: [OwnerLines] = []
     private var running: Set<Ticket> = []
     private var lastNumber: UInt64 = 0
 
     init(_ limits: StretchLimits) { self.limits = limits }
 
     var runningCount: Int { running.count }
-    var waitingCount: Int { lines.reduce(0) { $0 + $1.waiting.count } }
+    var waitingCount: Int { owners.reduce(0) { $0 + $1.waitingCount } }
 
     /// A computation of `program` comes in.
-    mutating func enter(_ program: ExactName) -> Entry {
-        let index = lineIndex(of: program)
+    mutating func enter(_ program: ProgramOfOwner) -> Entry {
+        let index = ownerIndex(of: program.owner)
         // Nobody waits while there is room: a computation that ends gives its place to the next one.
         if running.count < limits.runCount {
             let ticket = makeTicket()
-            give(ticket, toLineAt: index)
+            running.insert(ticket)
+            var owner = owners.remove(at: index)
+            owner.noteTurn(of: program.program)
+            owners.append(owner)
             return .turn(ticket)
         }
-        guard lines[index].waiting.count < limits.waitingCountOfProgram else { return .refused }
+        guard owners[index].waitingCount(of: program.program) < limits.waitingCountOfProgram else { return .refused }
         let ticket = makeTicket()
-        lines[index].waiting.append(ticket)
+        owners[index].enqueue(ticket, of: program.program)
         return .waits(ticket)
     }
 
     /// A computation leaves that waits; false when it does not wait, because it got its turn meanwhile.
     mutating func withdraw(_ ticket: Ticket) -> Bool {
-        guard let index = lines.firstIndex(where: { $0.waiting.contains(ticket) }) else { return false }
-        lines[index].waiting.removeAll { $0 == ticket }
-        if lines[index].waiting.isEmpty, !lines[index].hadTurn { lines.remove(at: index) }
+        guard let index = owners.firstIndex(where: { $0.isWaiting(ticket) }) else { return false }
+        owners[index].withdraw(ticket)
+        if owners[index].isEmpty { owners.remove(at: index) }
         return true
     }
 
     /// A computation that had its turn has ended. Returns the one whose turn it is now.
     mutating func leave(_ ticket: Ticket) -> Ticket? {
         guard running.remove(ticket) != nil else { return nil }
-        while !lines.isEmpty {
-            guard let next = lines[0].waiting.first else {
-                lines.removeFirst()
-                continue
-            }
-            lines[0].waiting.removeFirst()
-            give(next, toLineAt: 0)
+        while !owners.isEmpty {
+            var owner = owners.removeFirst()
+            guard let next = owner.takeNext() else { continue }
+            owners.append(owner)
+            running.insert(next)
             return next
         }
         return nil
     }
 
-    private func firstServedIndex() -> Int { lines.firstIndex(where: \.hadTurn) ?? lines.endIndex }
-
-    private mutating func lineIndex(of program: ExactName) -> Int {
-        if let index = lines.firstIndex(where: { $0.program == program }) { return index }
-        let index = firstServedIndex()
-        lines.insert(Line(program: program), at: index)
+    private mutating func ownerIndex(of owner: OwnerID?) -> Int {
+        if let index = owners.firstIndex(where: { $0.owner == owner }) { return index }
+        let index = owners.firstIndex(where: \.hadTurn) ?? owners.endIndex
+        owners.insert(OwnerLines(owner), at: index)
         return index
-    }
-
-    private mutating func give(_ ticket: Ticket, toLineAt index: Int) {
-        running.insert(ticket)
-        var line = lines.remove(at: index)
-        line.hadTurn = true
-        lines.append(line)
     }
 
     private mutating func makeTicket() -> Ticket {
         lastNumber += 1
         return Ticket(number: lastNumber)
+    }
+}
+
+/// The waiting computations of one owner's programs.
+private struct OwnerLines {
+    private struct Line {
+        let program: ExactName
+        /// Oldest first.
+        var waiting: [StretchOrder.Ticket] = []
+        var hadTurn = false
+    }
+
+    let owner: OwnerID?
+    /// Programs in the order of their turns. A program without a waiting computation stays until its turn would have come:
+    /// otherwise it would count as a new one with each request.
+    private var lines: [Line] = []
+
+    init(_ owner: OwnerID?) { self.owner = owner }
+
+    var isEmpty: Bool { lines.isEmpty }
+    var hadTurn: Bool { lines.contains(where: \.hadTurn) }
+    var waitingCount: Int { lines.reduce(0) { $0 + $1.waiting.count } }
+
+    func waitingCount(of program: ExactName) -> Int {
+        lines.first { $0.program == program }?.waiting.count ?? 0
+    }
+
+    func isWaiting(_ ticket: StretchOrder.Ticket) -> Bool { lines.contains { $0.waiting.contains(ticket) } }
+
+    mutating func enqueue(_ ticket: StretchOrder.Ticket, of program: ExactName) {
+        let index = lineIndex(of: program)
+        lines[index].waiting.append(ticket)
+    }
+
+    mutating func withdraw(_ ticket: StretchOrder.Ticket) {
+        guard let index = lines.firstIndex(where: { $0.waiting.contains(ticket) }) else { return }
+        lines[index].waiting.removeAll { $0 == ticket }
+        if lines[index].waiting.isEmpty, !lines[index].hadTurn { lines.remove(at: index) }
+    }
+
+    /// The program has its turn without having waited.
+    mutating func noteTurn(of program: ExactName) {
+        let index = lineIndex(of: program)
+        var line = lines.remove(at: index)
+        line.hadTurn = true
+        lines.append(line)
+    }
+
+    /// Takes the computation whose turn it is; nil when none waits.
+    mutating func takeNext() -> StretchOrder.Ticket? {
+        while !lines.isEmpty {
+            var line = lines.removeFirst()
+            guard let next = line.waiting.first else { continue }
+            line.waiting.removeFirst()
+            line.hadTurn = true
+            lines.append(line)
+            return next
+        }
+        return nil
+    }
+
+    private mutating func lineIndex(of program: ExactName) -> Int {
+        if let index = lines.firstIndex(where: { $0.program == program }) { return index }
+        let index = lines.firstIndex(where: \.hadTurn) ?? lines.endIndex
+        lines.insert(Line(program: program), at: index)
+        return index
     }
 }

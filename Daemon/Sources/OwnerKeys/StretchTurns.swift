@@ -10,11 +10,11 @@ import Synchronization
 /// The thread of a request carries it (a task-local value, which threads have too). Every call between the request and the
 /// stretching would have to pass it on otherwise, and one that forgot it would be unbounded or without an end.
 package struct StretchRequester: Sendable {
-    /// The program's name; it shares one place in the order with all processes that have that name.
-    package let program: ExactName
+    /// The program; it shares one place in the order with all processes of its owner that have its name.
+    package let program: ProgramOfOwner
     package let cancellation: RequestCancellation
 
-    package init(program: ExactName, cancellation: RequestCancellation) {
+    package init(program: ProgramOfOwner, cancellation: RequestCancellation) {
         self.program = program
         self.cancellation = cancellation
     }
@@ -23,8 +23,8 @@ package struct StretchRequester: Sendable {
     @TaskLocal package static var current: StretchRequester?
 }
 
-/// Bounds how many do something costly at once (``StretchLimits``), in an order that is fair among programs (``StretchOrder``):
-/// stretch a typed secret, or read much of the store.
+/// Bounds how many do something costly at once (``StretchLimits``), in an order that is fair among owners, and among the programs
+/// of each (``StretchOrder``): stretch a typed secret, or read much of the store.
 package final class StretchTurns: Sendable {
     /// One computation takes 64 MiB and a processor, and all of a process share them.
     package static let ofThisMachine = StretchTurns(
@@ -33,7 +33,7 @@ package final class StretchTurns: Sendable {
             memoryByteCount: ProcessInfo.processInfo.physicalMemory))
 
     /// Those who read much of the store, a piece in each turn: one at a time, so that a short reading waits for one piece at
-    /// most, and no program's pieces keep another one's waiting for more than their turn.
+    /// most, and no owner's or program's pieces keep another one's waiting for more than their turn.
     package static let ofReading = StretchTurns(
         StretchLimits(runCount: 1, waitingCountOfProgram: 256),
         refusing: Refusal(
@@ -47,6 +47,9 @@ package final class StretchTurns: Sendable {
 
     private let state: Mutex<State>
     private let refusal: Refusal
+
+    /// Who waits where the daemon works for itself.
+    private static let daemon = ProgramOfOwner(owner: nil, program: "")
 
     /// Of which this thread has a turn already.
     @TaskLocal private static var held: Set<ObjectIdentifier> = []
@@ -87,7 +90,7 @@ package final class StretchTurns: Sendable {
     private func takeTurn(for requester: StretchRequester?) throws(Refusal) -> StretchOrder.Ticket {
         let turn = DispatchSemaphore(value: 0)
         let entry = state.withLock { state in
-            let entry = state.order.enter(requester?.program ?? "")
+            let entry = state.order.enter(requester?.program ?? Self.daemon)
             if case .waits(let ticket) = entry { state.waiting[ticket] = turn }
             return entry
         }

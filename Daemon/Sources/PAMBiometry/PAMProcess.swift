@@ -1,4 +1,4 @@
-import FingerprintReader
+import Cancellations
 import Glibc
 import PAMProtocol
 import PromptProtocol
@@ -37,7 +37,7 @@ struct PAMProcess: ~Copyable {
 
     /// Waits for the helper's next report.
     borrowing func nextReport(
-        until deadline: ContinuousClock.Instant, _ stop: ReaderStop
+        until deadline: ContinuousClock.Instant, _ stop: PollableCancellation
     ) throws(PAMFailure) -> PAMReport {
         while true {
             var polled = [

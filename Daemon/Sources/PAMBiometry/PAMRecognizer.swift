@@ -1,4 +1,4 @@
-public import FingerprintReader
+public import Cancellations
 public import PAMProtocol
 public import PromptProtocol
 
@@ -60,7 +60,7 @@ public final class PAMRecognizer: Sendable {
     /// - Throws: when the module has decided nothing. ``PAMFailure/stopped`` when the attempt was cancelled, even if the module
     ///   had recognised the person by then.
     public func recognize(
-        until stop: ReaderStop, _ report: (PAMText) -> Void
+        until stop: PollableCancellation, _ report: (PAMText) -> Void
     ) throws(PAMFailure) -> PAMRecognition {
         guard !stop.isCancelled else { throw .stopped }
         _ = try serviceFile()
@@ -72,7 +72,8 @@ public final class PAMRecognizer: Sendable {
     }
 
     private static func outcome(
-        of process: borrowing PAMProcess, until stop: ReaderStop, within limits: PAMLimits, _ report: (PAMText) -> Void
+        of process: borrowing PAMProcess, until stop: PollableCancellation, within limits: PAMLimits,
+        _ report: (PAMText) -> Void
     ) -> Result<PAMRecognition, PAMFailure> {
         do throws(PAMFailure) {
             let deadline = ContinuousClock.now.advanced(by: limits.attempt)

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 package import CTAP
+import Cancellations
 import OstiaryMessages
 package import Refusals
 import Synchronization
@@ -68,7 +69,7 @@ package final class BrowserAuthenticator: Sendable {
     ) throws(Refusal) -> [UInt8] {
         var (engine, generation) = try begin(passkeys, stop)
         engine.use(passkeys, passkeys)
-        let answer = engine.respond(to: command, until: CredentialStop())
+        let answer = engine.respond(to: command, until: Cancellation())
         // The request's terminal, its question and what it proved end with it. The connection may stay for days.
         engine.rest()
         end(engine, generation)

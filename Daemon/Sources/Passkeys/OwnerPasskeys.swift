@@ -3,13 +3,13 @@ package import AuthenticatorRequests
 package import Authenticators
 package import CTAP
 import Callers
+package import Cancellations
 import Crypto
 import Enclave
 import ExactNames
 import Foundation
 import OstiaryMessages
 package import OwnerKeys
-import Prompting
 package import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -115,13 +115,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     /// Presence alone is never asked: each question verifies.
     package func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         try verify(for: request, until: cancellation)
     }
 
     package func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         try status(.operationDenied) {
             try requirePasscode()

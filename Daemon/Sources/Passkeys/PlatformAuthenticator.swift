@@ -1,5 +1,6 @@
 package import AuthenticatorRequests
 import CTAP
+package import Cancellations
 import CanonicalCBOR
 import ExactNames
 import Foundation
@@ -23,7 +24,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     /// - Throws: ``CredentialRefusal``, or the refusal of the question.
     package func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> CreatedCredential {
         guard creation.extensions.largeBlob != .required else {
             throw CredentialRefusal.unsupported(what: "largeBlob")
@@ -43,7 +44,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     package func finishCreation(isReleased: Bool) throws { try passkeys.finishCreation(isReleased: isReleased) }
 
     private func create(
-        _ creation: CredentialCreation, excluded: [[UInt8]], until cancellation: any CredentialCancellation
+        _ creation: CredentialCreation, excluded: [[UInt8]], until cancellation: Cancellation
     ) throws -> CreatedCredential {
         let answer = try run(.makeCredential, PlatformRequest.making(creation, excluded: excluded), cancellation)
         guard let data = answer[2]?.bytes, let statement = answer[3],
@@ -66,7 +67,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
     /// - Throws: ``CredentialRefusal``, or the refusal of the question. Asks nobody if no passkey fits.
     package func assert(
         _ assertion: CredentialAssertion, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> AssertedCredential {
         let found = try candidates(for: assertion)
         let index = found.count == 1 ? 0 : try question.choose(among: found.map(\.attributes.user))
@@ -103,7 +104,7 @@ package struct PlatformAuthenticator: CredentialAuthenticator {
 
     /// Has the commands of CTAP do the work, so that programs and browsers get the same.
     private func run(
-        _ command: CTAPCommand, _ parameters: CBORValue, _ cancellation: any CredentialCancellation
+        _ command: CTAPCommand, _ parameters: CBORValue, _ cancellation: Cancellation
     ) throws -> CBORMap {
         var authenticator = CTAPAuthenticator(
             Self.model, storage: passkeys, pins: nil, interaction: passkeys, clock: passkeys.clock)

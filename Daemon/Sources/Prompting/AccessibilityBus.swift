@@ -1,4 +1,4 @@
-import SystemBus
+import MessageBus
 import UnixSocket
 
 /// The bus over which a screen reader reads a sheet, if the person uses one (at-spi2-core, `org.a11y.Bus`).

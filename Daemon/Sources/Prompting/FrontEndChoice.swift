@@ -1,4 +1,5 @@
 import PromptProtocol
+import Settings
 
 /// Chooses how to ask: the first configured way that works here, and before the others one that shows the question's sensors.
 /// Pure: the caller says which files exist.

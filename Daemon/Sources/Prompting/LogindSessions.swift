@@ -1,4 +1,4 @@
-import SystemBus
+import MessageBus
 import UnixSocket
 
 /// Tells whether the person whom a program serves sits at this machine.

@@ -2,6 +2,7 @@ import ExactNames
 import Glibc
 public import PromptProtocol
 import SecretMemory
+public import Settings
 import UnixSocket
 
 /// Asks through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again

@@ -8,8 +8,9 @@ public struct PromptCaller: Sendable {
     /// The process itself, even if another one gets its id later; nil when it has ended.
     public let process: ProcessHandle?
     public let userID: UInt32
-    /// The program's path or other name, as found by the daemon. Waiting questions and cooldowns are counted for this
-    /// name.
+    /// The user's id in the store; nil for the daemon itself.
+    public let owner: OwnerID?
+    /// The program's path or other name, as found by the daemon.
     public let program: ExactName
     /// The application id of the program's registration; nil without a valid registration.
     public let application: String?
@@ -18,13 +19,17 @@ public struct PromptCaller: Sendable {
     /// The terminfo name of the terminal, according to the caller.
     public let terminalType: TerminalType
 
+    /// The program for which waiting questions and cooldowns are counted.
+    public var asker: ProgramOfOwner { ProgramOfOwner(owner: owner, program: program) }
+
     public init(
-        processID: Int32, process: ProcessHandle?, userID: UInt32, program: ExactName, application: String? = nil,
-        terminal: SharedDescriptor?, terminalType: TerminalType = .vt100
+        processID: Int32, process: ProcessHandle?, userID: UInt32, owner: OwnerID? = nil, program: ExactName,
+        application: String? = nil, terminal: SharedDescriptor?, terminalType: TerminalType = .vt100
     ) {
         self.processID = processID
         self.process = process
         self.userID = userID
+        self.owner = owner
         self.program = program
         self.application = application
         self.terminal = terminal

@@ -1,3 +1,4 @@
+import Cancellations
 import Glibc
 import PromptProtocol
 import Synchronization
@@ -6,10 +7,10 @@ public import UnixSocket
 /// Takes a question away from another thread, while the question waits for its turn or is on screen.
 public final class PromptCancellation: Sendable {
     private let state = Mutex<PromptInterruption?>(nil)
-    private let signal: Wakeup
+    private let signal: PollableCancellation
 
     /// Throws when there are no descriptors left.
-    public init() throws(SystemCallError) { signal = try Wakeup() }
+    public init() throws(SystemCallError) { signal = try PollableCancellation() }
 
     /// Takes the question away. The first reason stays; later calls do nothing. An answer that is already on its way is
     /// dropped.
@@ -19,7 +20,7 @@ public final class PromptCancellation: Sendable {
             state = interruption
             return true
         }
-        if isFirst { signal.wake() }
+        if isFirst { signal.cancel() }
     }
 
     /// Why the question was taken away; nil if it was not.
@@ -34,19 +35,4 @@ public final class PromptCancellation: Sendable {
 
     /// Readable when the question was taken away.
     package var descriptor: CInt { signal.descriptor }
-}
-
-/// Wakes a thread that waits in `poll`, permanently.
-final class Wakeup: Sendable {
-    private let ends: PipeEnds
-
-    init() throws(SystemCallError) { ends = try PipeEnds() }
-
-    /// Readable after ``wake()``.
-    var descriptor: CInt { ends.reader.number }
-
-    func wake() {
-        var byte: UInt8 = 1
-        while unsafe write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
-    }
 }

@@ -1,15 +1,16 @@
 public import ExactNames
+import Settings
 
 /// Refuses questions for a while after several in a row got no answer. Cancelled questions count, so that nobody is
 /// worn down. Ignored ones count too, so that other programs get their turn. Programs are counted, and terminals too,
-/// because a program can be copied under many names. Pure: the caller supplies the time.
+/// because a program can be copied under many names. Each owner's are counted apart. Pure: the caller supplies the time.
 public struct PromptCooldown: Sendable {
     /// Where a question came from.
     public enum Source: Hashable, Sendable {
-        /// The program's name, as found by the daemon.
-        case program(ExactName)
-        /// The caller's controlling terminal, in the numbering of TIOCGDEV.
-        case terminal(UInt32)
+        /// The program that asks.
+        case program(ProgramOfOwner)
+        /// The caller's controlling terminal, in the numbering of TIOCGDEV, and the owner whose questions it counts.
+        case terminal(UInt32, of: OwnerID?)
     }
 
     /// How a question's end counts.

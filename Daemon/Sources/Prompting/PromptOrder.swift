@@ -4,7 +4,7 @@ import ExactNames
 ///
 /// In the line of a terminal or the dialog, a program has one place, even for several questions; its other questions
 /// wait behind the first. When its question has ended and it has another, it goes to the end of the line. So a program
-/// waits for at most one question of each other program.
+/// waits for at most one question of each other program. The programs of two owners are two programs.
 struct PromptOrder {
     /// Names one question in this order.
     struct Ticket: Hashable { fileprivate let number: UInt64 }
@@ -22,16 +22,18 @@ struct PromptOrder {
     static let maximumWaitingCountOfProgram = 4
     /// Places where one program may ask at once. Each visible question is a process.
     static let maximumPlaceCountOfProgram = 8
+    /// Places where the programs of one owner may ask at once, so that they leave places to other owners.
+    static let maximumPlaceCountOfOwner = 64
     /// Places where questions may be visible at once.
-    static let maximumPlaceCount = 64
+    static let maximumPlaceCount = 256
 
     private struct Line {
         /// The program whose question is visible.
-        var asking: ExactName
+        var asking: ProgramOfOwner
         /// Programs in the order of their turns.
-        var programs: [ExactName] = []
+        var programs: [ProgramOfOwner] = []
         /// Their questions, oldest first.
-        var waiting: [ExactName: [Ticket]] = [:]
+        var waiting: [ProgramOfOwner: [Ticket]] = [:]
 
         var waitingCount: Int { waiting.values.reduce(0) { $0 + $1.count } }
     }
@@ -44,11 +46,9 @@ struct PromptOrder {
     var waitingCount: Int { lines.values.reduce(0) { $0 + $1.waitingCount } }
 
     /// Adds a question of `program`.
-    mutating func enter(_ program: ExactName, at place: PromptPlace) -> Entry {
+    mutating func enter(_ program: ProgramOfOwner, at place: PromptPlace) -> Entry {
         guard var line = lines[place] else {
-            guard lines.count < Self.maximumPlaceCount,
-                lines.values.count(where: { $0.asking == program }) < Self.maximumPlaceCountOfProgram
-            else { return .refused }
+            guard mayAskAtOneMorePlace(program) else { return .refused }
             lines[place] = Line(asking: program)
             return .turn(makeTicket(at: place))
         }
@@ -91,6 +91,12 @@ struct PromptOrder {
         line.asking = program
         lines[place] = line
         return next
+    }
+
+    private func mayAskAtOneMorePlace(_ program: ProgramOfOwner) -> Bool {
+        let ofOwner = lines.values.filter { $0.asking.owner == program.owner }
+        return lines.count < Self.maximumPlaceCount && ofOwner.count < Self.maximumPlaceCountOfOwner
+            && ofOwner.count(where: { $0.asking == program }) < Self.maximumPlaceCountOfProgram
     }
 
     private mutating func makeTicket(at place: PromptPlace) -> Ticket {

@@ -2,6 +2,7 @@ import ExactNames
 import Glibc
 public import PromptProtocol
 import Synchronization
+import UnixSocket
 
 /// One question at a time on each terminal and in the dialog. The others wait there, in an order that is fair among
 /// programs (``PromptOrder``). A new question never takes a visible one away. A question that is cancelled while it
@@ -52,7 +53,7 @@ public final class PromptQueue: Prompter {
             case .failure(let unavailability): return .unavailable(unavailability)
             }
             let (ticket, hasWaited): (PromptOrder.Ticket, Bool)
-            switch enter(caller.program, at: placed.place, live.cancellation) {
+            switch enter(caller.asker, at: placed.place, live.cancellation) {
             case .interrupted(let interruption): return .interrupted(by: interruption)
             case .refused(let reason): return .unavailable(reason)
             case .turn(let given, let waited): (ticket, hasWaited) = (given, waited)
@@ -83,7 +84,7 @@ public final class PromptQueue: Prompter {
     }
 
     private func sources(of caller: PromptCaller) -> [PromptCooldown.Source] {
-        [.program(caller.program)] + (terminalDevice(caller).map { [.terminal($0)] } ?? [])
+        [.program(caller.asker)] + (terminalDevice(caller).map { [.terminal($0, of: caller.owner)] } ?? [])
     }
 
     private enum Entry {
@@ -92,7 +93,7 @@ public final class PromptQueue: Prompter {
         case refused(PromptUnavailability)
     }
 
-    private func enter(_ program: ExactName, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
+    private func enter(_ program: ProgramOfOwner, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
         guard let wakeup = try? Wakeup() else { return .refused(.promptFailed) }
         let entry = state.withLock { state in
             let entry = state.order.enter(program, at: place)
@@ -127,5 +128,20 @@ public final class PromptQueue: Prompter {
             guard let next = state.order.leave(ticket) else { return }
             state.wakeups[next]?.wake()
         }
+    }
+}
+
+/// Wakes a thread that waits in `poll`, permanently.
+private final class Wakeup: Sendable {
+    private let ends: PipeEnds
+
+    init() throws(SystemCallError) { ends = try PipeEnds() }
+
+    /// Readable after ``wake()``.
+    var descriptor: CInt { ends.reader.number }
+
+    func wake() {
+        var byte: UInt8 = 1
+        while unsafe write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
     }
 }

@@ -1,4 +1,4 @@
-@_exported public import PromptProtocol
+public import PromptProtocol
 public import SecretMemory
 
 /// Asks people questions. The daemon's parts know this protocol, but not which front end draws.

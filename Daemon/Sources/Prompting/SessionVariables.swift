@@ -1,5 +1,5 @@
+import MessageBus
 import PromptProtocol
-import SystemBus
 
 /// The environment that systemd's user manager gives its services (org.freedesktop.systemd1(5)). The desktop puts its display
 /// there, and the session its locale.

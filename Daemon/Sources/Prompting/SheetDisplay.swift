@@ -1,7 +1,7 @@
 import CLinuxShims
 import Glibc
-import PromptProtocol
-import SystemBus
+import MessageBus
+import Settings
 import UnixSocket
 
 /// A display on which a sheet can be drawn.

@@ -1,16 +1,7 @@
 import CLinuxShims
 import Glibc
+public import Settings
 public import UnixSocket
-
-/// Which terminals may be used for questions.
-public enum TerminalPolicy: String, Equatable, Sendable, CaseIterable {
-    /// None: only dialogs.
-    case never
-    /// Those with a login entry (utmp) of the caller's user: consoles and remote logins, rarely terminal windows.
-    case login
-    /// Any terminal that passes the other checks.
-    case any
-}
 
 /// Why a terminal that a caller passed is not used.
 public enum TerminalRefusal: Error, Equatable, Sendable {

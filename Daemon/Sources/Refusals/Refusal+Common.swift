@@ -1,7 +1,7 @@
 package import AccessControl
-import OstiaryWire
+import OstiaryMessages
 import Passcodes
-import Prompting
+import PromptProtocol
 
 /// The refusals that several places give, in one wording.
 extension Refusal {

@@ -1,4 +1,4 @@
-package import OstiaryWire
+package import OstiaryMessages
 
 /// A request that is not carried out: the code for the caller, words for the person, and a cause for programs.
 ///

@@ -1,5 +1,5 @@
 import AuthenticatorRequests
-import FingerprintReader
+import Cancellations
 import Glibc
 import SecretMemory
 import SecurityKeyProtocol
@@ -47,11 +47,12 @@ final class KeyRace<Task: KeyTask> {
         deadline = .now.advanced(by: limit)
     }
 
-    func run(until cancellation: any CredentialCancellation) throws -> Task.Outcome {
+    func run(until cancellation: Cancellation) throws -> Task.Outcome {
         guard !cancellation.isCancelled else { throw CredentialRefusal.cancelled }
-        let stop: ReaderStop
-        do { stop = try ReaderStop() } catch { throw CredentialRefusal.helperFailed(reason: "\(error)") }
-        cancellation.whenCancelled { stop.cancel() }
+        let stop: PollableCancellation
+        do { stop = try PollableCancellation() } catch { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+        guard let ending = cancellation.register({ stop.cancel() }) else { throw CredentialRefusal.cancelled }
+        defer { cancellation.remove(ending) }
         defer { endAll() }
         while true {
             try plugIn()
@@ -233,7 +234,7 @@ final class KeyRace<Task: KeyTask> {
     }
 
     /// The keys that have said something.
-    private func wait(_ stop: ReaderStop) throws -> [PluggedKey] {
+    private func wait(_ stop: PollableCancellation) throws -> [PluggedKey] {
         var polled = [pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0)]
         polled += keys.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
         _ = unsafe poll(&polled, nfds_t(polled.count), Self.lookMilliseconds)

@@ -1,4 +1,5 @@
 package import AuthenticatorRequests
+package import Cancellations
 import ExactNames
 import SecurityKeyProtocol
 
@@ -26,7 +27,7 @@ package struct SecurityKeys: CredentialAuthenticator {
 
     package func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> CreatedCredential {
         try Self.check(creation.clientDataHash, creation.relyingParty, creation.excluded)
         guard (1...64).contains(creation.user.identifier.count) else {
@@ -37,7 +38,7 @@ package struct SecurityKeys: CredentialAuthenticator {
 
     package func assert(
         _ assertion: CredentialAssertion, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> AssertedCredential {
         try Self.check(assertion.clientDataHash, assertion.relyingParty, assertion.allowed)
         let salts = Array(assertion.saltsByCredential.values) + [assertion.salts].compactMap(\.self)
@@ -53,14 +54,14 @@ package struct SecurityKeys: CredentialAuthenticator {
     }
 
     func run<Task: KeyTask>(
-        _ task: Task, _ question: any CredentialQuestion, _ cancellation: any CredentialCancellation
+        _ task: Task, _ question: any CredentialQuestion, _ cancellation: Cancellation
     ) throws -> Task.Outcome {
         try run(task, TappedPorts(ports), limit, question, cancellation)
     }
 
     private func run<Task: KeyTask>(
         _ task: Task, _ ports: any SecurityKeyPorts, _ limit: Duration, _ question: any CredentialQuestion,
-        _ cancellation: any CredentialCancellation
+        _ cancellation: Cancellation
     ) throws -> Task.Outcome {
         try KeyRace(task, question, program: program, ports: ports, turns: turns, limit: limit)
             .run(until: cancellation)
@@ -88,7 +89,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     ///   for one that cannot protect a secret.
     package func enrollFactor(
         _ enrolment: FactorEnrolment, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> EnrolledFactorKey {
         try run(FactorEnrolmentTask(enrolment), question, cancellation)
     }
@@ -100,7 +101,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     ///   - nonce: 32 random bytes.
     package func factorTouch(
         of credentials: [FactorCredential], salts: [UInt8], nonce: [UInt8], with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> FactorTouch {
         let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: true)
         do { return .output(try run(task, TappedPorts(ports), Self.longLimit, question, cancellation)) } catch let needs
@@ -114,7 +115,7 @@ package struct SecurityKeys: CredentialAuthenticator {
     /// The outputs of the enrolled key that the person touches, or of the key in `port`. Asks for its PIN where it needs one.
     package func factorOutput(
         of credentials: [FactorCredential], salts: [UInt8], nonce: [UInt8], on port: SecurityKeyPort? = nil,
-        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+        with question: any CredentialQuestion, until cancellation: Cancellation
     ) throws -> FactorOutput {
         let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: false)
         guard let port else { return try run(task, question, cancellation) }
@@ -128,7 +129,7 @@ package struct SecurityKeys: CredentialAuthenticator {
 
     /// Gives the key that the person touches its first PIN, or replaces the PIN that they type by another.
     package func setPIN(
-        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+        with question: any CredentialQuestion, until cancellation: Cancellation
     ) throws {
         try run(PINTask(), question, cancellation)
     }

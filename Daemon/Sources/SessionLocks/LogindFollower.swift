@@ -1,4 +1,4 @@
-import SystemBus
+import MessageBus
 
 /// What systemd-logind says about the sessions of one user: `org.freedesktop.login1(5)`.
 ///

@@ -1,5 +1,6 @@
+import MessageBus
 import Synchronization
-import SystemBus
+import Threading
 
 /// Notices that systemd-logind says a session of the user is locked, by `LockedHint` or by its signal `Lock`.
 ///
@@ -39,7 +40,7 @@ public final class SessionLockWatcher: Sendable {
     }
 
     /// Begins, on a thread of its own; returns at once.
-    public func start() { thread.start() }
+    public func start() { thread.start(by: Threads.startEventually) }
 
     /// Nothing is reported any more. Waits for nothing: the thread, which may be waiting for the bus, ends with the
     /// process.

@@ -1,4 +1,5 @@
 import Broker
+import Owners
 import Synchronization
 
 /// The account of a broker that is made after the person who is asked by it.

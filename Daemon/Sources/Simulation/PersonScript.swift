@@ -1,4 +1,4 @@
-import Prompting
+import PromptProtocol
 package import SimulatorMessages
 import Synchronization
 

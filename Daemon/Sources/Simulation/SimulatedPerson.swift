@@ -2,6 +2,7 @@ import ExactNames
 import FingerprintReader
 import Foundation
 package import Prompting
+package import PromptProtocol
 import SecretMemory
 import SimulatorMessages
 import Synchronization

@@ -1,4 +1,5 @@
 package import Authenticators
+package import Cancellations
 import Crypto
 package import EnrolledTemplates
 package import FingerprintReader
@@ -82,7 +83,7 @@ extension SimulatedReader: FingerSensor {
     }
 
     package func withTouches<Result>(
-        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+        until stop: PollableCancellation, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
         let isConnected = state.withLock { state in
             state.isClaimed = state.isConnected
@@ -94,7 +95,7 @@ extension SimulatedReader: FingerSensor {
     }
 
     private func waitForTouch(
-        until stop: ReaderStop, _ report: (ClaimedReader.VerificationEvent) -> Void
+        until stop: PollableCancellation, _ report: (ClaimedReader.VerificationEvent) -> Void
     ) throws(ReaderFailure) -> ClaimedReader.VerificationResult {
         guard let touch = try? ArmedTouch() else { throw .readerFault }
         let isConnected = state.withLock { state in
@@ -157,7 +158,7 @@ private final class ArmedTouch: Sendable {
     }
 
     /// Nil when it was stopped.
-    func wait(until stop: ReaderStop) -> End? {
+    func wait(until stop: PollableCancellation) -> End? {
         var polled = [
             pollfd(fd: signal.reader.number, events: Int16(POLLIN), revents: 0),
             pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),

@@ -1,4 +1,5 @@
 package import AuthenticatorRequests
+package import Cancellations
 import Crypto
 import ExactNames
 import Foundation
@@ -62,7 +63,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
 
     package func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> CreatedCredential {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
         guard creation.algorithms.contains(Self.es256) else { throw CredentialRefusal.unsupportedAlgorithm }
@@ -88,7 +89,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
 
     package func assert(
         _ assertion: CredentialAssertion, with question: any CredentialQuestion,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws -> AssertedCredential {
         if let refusal = state.withLock({ $0.refusal }) { throw refusal }
         let isVerified = try verify(assertion.userVerification, question)
@@ -144,7 +145,7 @@ package final class SimulatedSecurityKey: CredentialAuthenticator {
     }
 
     private func waitForTouch(
-        _ question: any CredentialQuestion, _ cancellation: any CredentialCancellation
+        _ question: any CredentialQuestion, _ cancellation: Cancellation
     ) throws {
         question.show(.touch(device: Self.name))
         let touched = DispatchSemaphore(value: 0)

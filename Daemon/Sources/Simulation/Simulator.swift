@@ -7,8 +7,10 @@ import Foundation
 import Glibc
 package import Logging
 import OwnerKeys
+import Owners
 import Passcodes
 import Prompting
+import Settings
 package import SimulatorMessages
 
 /// A daemon on a store of its own, with a person, a reader and a clock that a test moves.

@@ -18,7 +18,7 @@ public struct StoreKeys: Sendable {
     private let digests: HMAC<SHA256>
     private let record: SymmetricKey
 
-    /// The first bytes of every record. They equal those of older stores, whose records the software enclave encrypted.
+    /// The first bytes of every record.
     private static let recordHead = Data([1, 1, 3])
 
     public init(_ root: borrowing RootSecret) {
@@ -82,7 +82,7 @@ public struct StoreKeys: Sendable {
     }
 
     private func open(_ blob: Data, _ label: String) throws(StoreKeysError) -> Data {
-        guard Self.isRecord(blob) else { throw .unreadable }
+        guard blob.starts(with: Self.recordHead) else { throw .unreadable }
         do {
             return try AES.GCM.open(
                 AES.GCM.SealedBox(combined: blob.dropFirst(Self.recordHead.count)), using: record,
@@ -93,10 +93,6 @@ public struct StoreKeys: Sendable {
     }
 
     private static func associatedData(_ label: String) -> Data { recordHead + Data(label.utf8) }
-
-    /// Whether `blob` begins like a record of ``protect(_:label:)``. A secret that an enclave sealed begins
-    /// differently.
-    public static func isRecord(_ blob: Data) -> Bool { blob.starts(with: recordHead) }
 }
 
 /// Why the keys of a store did not do their work.

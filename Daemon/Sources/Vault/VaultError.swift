@@ -8,6 +8,8 @@ public enum VaultError: Error, Equatable, Sendable {
     case unreadable(UnreadableReason)
     /// A newer version of the program wrote the store; nothing was changed.
     case tooNew(found: UInt32, supported: UInt32)
+    /// The store has a version from before the first one that is kept; nothing was changed.
+    case tooOld(found: UInt32, supported: UInt32)
     /// No space is left; the transaction left no trace.
     case diskFull
     /// Another process holds the database.
@@ -39,8 +41,6 @@ public enum UnreadableReason: Equatable, Sendable {
     case anotherProgram
     /// The tables, indexes, triggers or views differ from those of this version.
     case alteredSchema
-    /// The store has no root yet, and its keys are of a time when every store had one: somebody put back an older database.
-    case olderThanKeys
     /// The store's own record is missing or not authentic, for example because another enclave wrote it.
     case storeRecord
     /// The root over all lists is missing or does not verify. Without it nobody can say which rows are the present ones.

@@ -1,3 +1,4 @@
+public import ExactNames
 public import Foundation
 
 /// The 16 random bytes that name a store, an owner, an object or another row; never reused.
@@ -36,6 +37,9 @@ public struct VaultID: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension VaultID {
+    /// The identifier of an owner, for modules that do not know the store.
+    public var ownerID: OwnerID { OwnerID(bytes: bytes)! }  // It has exactly as many bytes.
+
     /// The lowest identifier that may follow a row's key in the order of keys, and whether it does; a key need not be an
     /// identifier.
     static func bound(after key: Data) -> (id: VaultID, isIncluded: Bool) {

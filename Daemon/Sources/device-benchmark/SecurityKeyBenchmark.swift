@@ -1,5 +1,6 @@
 import ArgumentParser
 import AuthenticatorRequests
+import Cancellations
 import ExactNames
 import Foundation
 import SecurityKeyTestSupport
@@ -22,14 +23,14 @@ struct SecurityKeyBenchmark: ParsableCommand {
         let engine = TimedEngine()
         let key = try SoftwareKey(in: folder, engine)
         let keys = SecurityKeys(program: helper, ports: SocketPorts(folder: folder.path))
-        let identifier = try keys.create(Self.creation, with: ScriptedQuestion(), until: TestCancellation())
+        let identifier = try keys.create(Self.creation, with: ScriptedQuestion(), until: Cancellation())
             .credentialIdentifier
         var assertion = CredentialAssertion(clientDataHash: Self.hash, relyingParty: Self.relyingParty)
         assertion.allowed = [CredentialDescriptor(identifier: identifier)]
         assertion.userVerification = .discouraged
         let calls = (0..<(options.quick ? 20 : 500)).map { _ in assertion }
         let times = try calls.map { assertion in
-            try engine.time { _ = try keys.assert(assertion, with: ScriptedQuestion(), until: TestCancellation()) }
+            try engine.time { _ = try keys.assert(assertion, with: ScriptedQuestion(), until: Cancellation()) }
         }
         let figures = [
             Figure("security-key-assertion", times.map(\.whole)),

@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import SecurityKeyTestSupport
 import Synchronization
 
@@ -23,7 +24,7 @@ final class TimedEngine: KeyEngine {
 
     var capabilities: UInt8 { engine.capabilities }
 
-    func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] {
+    func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8] {
         let start = ContinuousClock.now
         let answer = engine.respond(toCBOR: request, until: cancellation)
         state.withLock { state in

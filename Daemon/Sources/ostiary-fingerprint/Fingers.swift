@@ -1,9 +1,10 @@
+import Cancellations
 import FingerprintReader
 
 /// The fingers of the user as whom the program runs.
 struct Fingers {
     let reader: FingerprintReader
-    let stop: ReaderStop
+    let stop: PollableCancellation
     let output: Output
 
     /// The time for all touches of an enrolment. A reader wants five to fifteen.
@@ -11,7 +12,7 @@ struct Fingers {
     /// The time for the one touch of a verification.
     private static let verificationPatience: Duration = .seconds(60)
 
-    init(reader: FingerprintReader, until stop: ReaderStop, output: Output) {
+    init(reader: FingerprintReader, until stop: PollableCancellation, output: Output) {
         (self.reader, self.stop, self.output) = (reader, stop, output)
     }
 

@@ -1,4 +1,5 @@
 import CLinuxShims
+import Cancellations
 import FingerprintReader
 import Foundation
 import Glibc
@@ -8,14 +9,14 @@ import UnixSocket
 /// Ctrl-C and the other signals that end programs. They end a wait for the reader, which is then given back; after that the
 /// program ends by the signal.
 final class Interruption: Sendable {
-    let stop: ReaderStop
+    let stop: PollableCancellation
     private let received = Mutex<CInt>(SIGTERM)
 
     /// To be made before the program has a second thread.
     init() throws(Fault) {
         do throws(SystemCallError) {
             let signals = SharedDescriptor(try Descriptor(ostiary_end_signals(), from: "signalfd"))
-            stop = try ReaderStop()
+            stop = try PollableCancellation()
             Thread.detachNewThread { [self] in wait(at: signals) }
         } catch { throw .system(error) }
     }

@@ -4,8 +4,9 @@ import Dispatch
 import Foundation
 import Glibc
 import Logging
-import Prompting
+import Owners
 import SecretMemory
+import Settings
 import Threading
 import UnixSocket
 
@@ -16,7 +17,7 @@ struct Daemon {
 
     /// Serves until a signal ends the process. Throws when it cannot serve.
     func run() throws -> Never {
-        LoggingSystem.bootstrap(StreamLogHandler.standardError)
+        beginLog()
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
         guard SystemRandom.isAvailable else {
@@ -45,6 +46,12 @@ struct Daemon {
         log.notice("ended")
         // Not exit(3): a session that did not end in time may still use what exit(3) tears down.
         _exit(0)
+    }
+
+    /// With `--json`, standard error holds the error alone.
+    private func beginLog() {
+        guard options.json else { return LoggingSystem.bootstrap(StreamLogHandler.standardError) }
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
     }
 
     private static let threadShortage = StartError(

@@ -2,6 +2,7 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
+import Owners
 import UnixSocket
 
 /// Starts the daemon in the background and returns when it accepts connections.

@@ -3,7 +3,8 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
-import Prompting
+import Owners
+import Settings
 
 /// The daemon's program: parses options, takes the lock, wires the parts together, and nothing else.
 @main
@@ -56,6 +57,9 @@ struct Ostiaryd: ParsableCommand {
             "Make a new store beside this one, with its keys in another enclave (software or tpm), and end. See `ostiary enclave move`.",
             valueName: "enclave"))
     var moveEnclave: String?
+
+    @Flag(help: "With --move-enclave: print an error as JSON on standard error, and nothing else there.")
+    var json = false
 
     @Option(
         help: ArgumentHelp(
@@ -122,6 +126,7 @@ struct Ostiaryd: ParsableCommand {
         guard moveEnclave == nil || newEnclave != nil else {
             throw ValidationError("The enclave is software or tpm.")
         }
+        guard moveEnclave != nil || !json else { throw ValidationError("--json goes with --move-enclave alone.") }
     }
 
     /// The enclave of `--move-enclave`.
@@ -166,18 +171,28 @@ struct Ostiaryd: ParsableCommand {
         } catch let error as StartError {
             if CommandLine.arguments.contains("--reports-readiness") { ReadinessReport.failed(error.description) }
             exit(withComplaint: error.description)
-        } catch {
-            let isUsage = exitCode(for: error) == .validationFailure
-            let text = fullMessage(for: error)
-            if CommandLine.arguments.contains("--reports-readiness") { ReadinessReport.failed(text) }
-            if !text.isEmpty { print(text, to: isUsage ? .standardError : .standardOutput) }
-            Foundation.exit(isUsage ? 2 : exitCode(for: error).rawValue)
-        }
+        } catch { exit(with: error) }
     }
 
+    /// Told from the bare arguments: a command line that does not parse has no flags.
+    private static var wantsJSON: Bool { CommandLine.arguments.contains("--json") }
+
     private static func exit(withComplaint text: String) -> Never {
-        print("ostiaryd: \(text)", to: .standardError)
+        print(wantsJSON ? ComplaintDocument(text).line : "ostiaryd: \(text)", to: .standardError)
         Foundation.exit(1)
+    }
+
+    /// - Parameter error: one of the parser's, which help and version are too, or one that has no words of its own.
+    private static func exit(with error: any Error) -> Never {
+        let (code, text) = (exitCode(for: error), fullMessage(for: error))
+        if CommandLine.arguments.contains("--reports-readiness") { ReadinessReport.failed(text) }
+        let isUsage = code == .validationFailure
+        if wantsJSON, !code.isSuccess {
+            print(ComplaintDocument(message(for: error), isUsage: isUsage).line, to: .standardError)
+        } else if !text.isEmpty {
+            print(text, to: isUsage ? .standardError : .standardOutput)
+        }
+        Foundation.exit(isUsage ? 2 : code.rawValue)
     }
 
     private static func print(_ text: String, to file: FileHandle) {

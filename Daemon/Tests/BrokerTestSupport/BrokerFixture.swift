@@ -5,9 +5,10 @@ package import Enclave
 import Foundation
 import Glibc
 import Logging
-import OstiaryWire
+import OstiaryMessages
 package import OwnerKeys
-package import Prompting
+package import Owners
+package import Settings
 package import StoreTestSupport
 package import Vault
 
@@ -39,12 +40,11 @@ package final class BrokerFixture {
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
-    ///   - adoptedUserName: the user whose store it is, when this is another one.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
-        adoptedUserName: String? = nil, sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil,
-        face: FaceSource? = nil, prompts: PromptConfiguration = PromptConfiguration(),
+        sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil, face: FaceSource? = nil,
+        prompts: PromptConfiguration = PromptConfiguration(),
         authenticators: CredentialAuthenticators = .none,
         space: (@Sendable () -> DiskSpace?)? = { nil },
         around: @escaping (any Enclave) -> any Enclave = { $0 }
@@ -62,7 +62,7 @@ package final class BrokerFixture {
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder,
-            adoptedUserName, sensors, fingers, face, prompts, authenticators, space, around)
+            sensors, fingers, face, prompts, authenticators, space, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -73,7 +73,7 @@ package final class BrokerFixture {
     private static func open(
         _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ folder: TestFolder,
-        _ adoptedUserName: String? = nil, _ sensors: AddedAuthenticators = .none,
+        _ sensors: AddedAuthenticators = .none,
         _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
         _ authenticators: CredentialAuthenticators,
         _ space: (@Sendable () -> DiskSpace?)?,
@@ -85,8 +85,7 @@ package final class BrokerFixture {
                 user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
                 prompts: prompts, version: "test",
                 applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
-                associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid(),
-                adoptedUserName: adoptedUserName),
+                associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
             adding: sensors, authenticators: authenticators, space: space, around: around)
@@ -112,7 +111,7 @@ package final class BrokerFixture {
     package func restart() throws {
         close()
         broker = try Self.open(
-            stateDirectory, stretching, prompter, clock, nil, false, folder, nil, sensors,
+            stateDirectory, stretching, prompter, clock, nil, false, folder, sensors,
             fingers, face, prompts, authenticators, space)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }

@@ -1,6 +1,6 @@
 import AccessControl
 import Foundation
-public import OstiaryWire
+public import OstiaryMessages
 
 /// What the crash tests interrupt.
 public enum CrashOperation: String, CaseIterable, Sendable {

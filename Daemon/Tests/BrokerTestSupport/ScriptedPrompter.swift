@@ -1,4 +1,5 @@
 public import Prompting
+public import PromptProtocol
 public import SecretMemory
 import Synchronization
 

@@ -1,6 +1,6 @@
 public import AccessControl
 public import Foundation
-public import OstiaryWire
+public import OstiaryMessages
 import SecretMemory
 
 /// Attributes by name, as a test writes them: `["acct": .text("alice"), "port": .number(80)]`.

@@ -1,7 +1,8 @@
 public import AccessControl
 import Crypto
 public import Foundation
-public import OstiaryWire
+public import OstiaryMessages
+import OstiaryWire
 public import SecretMemory
 import UnixSocket
 

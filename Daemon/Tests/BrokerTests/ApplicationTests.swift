@@ -3,9 +3,9 @@ import BrokerTestSupport
 import CLinuxShims
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PromptProtocol
-import Prompting
 import Refusals
 import StoreTestSupport
 import Synchronization

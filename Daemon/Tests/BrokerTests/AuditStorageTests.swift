@@ -2,7 +2,7 @@ import AccessControl
 import AuditLog
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import Testing
 import Vault

@@ -2,7 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PromptProtocol
 import ProtectedObjects
 import StoreTestSupport

@@ -2,7 +2,7 @@ import BrokerTestSupport
 import CanonicalCBOR
 import Crypto
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Testing
 

@@ -3,8 +3,9 @@ import CTAP
 import CanonicalCBOR
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import Testing
 

@@ -1,12 +1,14 @@
 import AuthenticatorRequests
 import BrokerTestSupport
+import Cancellations
 import CanonicalCBOR
 import Crypto
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import SecretMemory
 import Synchronization
 import Testing
@@ -96,7 +98,7 @@ struct BrowserTokenTests {
         weak var held: OwnerPasskeys?
         func run(_ command: [UInt8]) throws -> [UInt8] {
             let passkeys = fixture.account.ownerPasskeys(
-                try fixture.asking(on: connection), fixture.broker.trail, through: .browser)
+                try fixture.asking(on: connection), fixture.account.trail, through: .browser)
             held = passkeys
             return try door.answer(command, with: passkeys, endedBy: {})
         }
@@ -115,11 +117,11 @@ struct BrowserTokenTests {
     @Test func `a proof that waits for a command holds what opens slots, and nothing else`() throws {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
         let passkeys = fixture.account.ownerPasskeys(
-            try fixture.asking(on: connection), fixture.broker.trail, through: .browser)
+            try fixture.asking(on: connection), fixture.account.trail, through: .browser)
         agree()
         let request = InteractionRequest(
             purpose: .getAssertion, relyingParty: RelyingPartyName(identifier: ExactName(BrowserClient.domain)))
-        let verified = try passkeys.verify(for: request, until: CredentialStop())
+        let verified = try passkeys.verify(for: request, until: Cancellation())
         let proof = try #require(verified as? PasskeyProof)
         #expect(proof.evaluation.detail(ProvedPasscode.self) == nil && proof.evaluation.session == nil)
         #expect(proof.evaluation.proofs.allSatisfy { $0.detail == nil && $0.session == nil })

@@ -1,4 +1,4 @@
-import Prompting
+import Settings
 import TPMTestSupport
 
 extension PromptConfiguration {

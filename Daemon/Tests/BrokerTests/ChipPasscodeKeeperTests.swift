@@ -5,10 +5,12 @@ import Enclave
 import Foundation
 import KeySlots
 import Logging
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PasscodeKeeperContract
-import Prompting
+import PromptProtocol
 import SecretMemory
+import Settings
 import StoreTestSupport
 import Synchronization
 import TPMTestSupport

@@ -2,8 +2,9 @@ import AccessControl
 import AuditLog
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import StoreTestSupport
 import Testing
 
@@ -98,10 +99,10 @@ struct ClosedClassTests {
     func `a request that withholds its question is told to send it, and nothing is done or recorded`(
         work: Work
     ) throws {
-        let recorded = fixture.broker.trail.audit.recordCount
+        let recorded = fixture.broker.store.log.audit.recordCount
         let use = WireItemUse.with { $0.withholdsQuestion = true }
         #expect(try refusal { try perform(work, use: use) } == .questionNeeded)
-        #expect(fixture.prompter.asked.isEmpty && fixture.broker.trail.audit.recordCount == recorded)
+        #expect(fixture.prompter.asked.isEmpty && fixture.broker.store.log.audit.recordCount == recorded)
         #expect(try !client.status().unlocked)
     }
 

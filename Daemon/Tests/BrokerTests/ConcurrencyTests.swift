@@ -2,8 +2,9 @@ import AccessControl
 import BrokerTestSupport
 import Dispatch
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import Synchronization
 import Testing
 import Vault

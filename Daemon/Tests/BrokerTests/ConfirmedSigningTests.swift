@@ -3,7 +3,7 @@ import BrokerTestSupport
 import Crypto
 import Enclave
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import PromptProtocol
 import SecretMemory
 import StoreTestSupport

@@ -96,24 +96,23 @@ private final class FakeChipKeeper: PasscodeKeeper {
 
     func requireRecords() throws { guard try !records().isEmpty else { throw Refusal.passcodeNotSet } }
 
-    func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
-        let entered = SecretBytes(copying: passcode)
-        return try exclusively {
-            try requireRecords()
-            let records = try records()
-            for record in records {
-                let stretched = try Self.stretch(entered, StretchSalt(Array(record.salt))!)
-                guard let isRight = try chip.accepts(Self.value(stretched)) else {
-                    throw Refusal.lockedOut(Self.forGood)
-                }
-                guard isRight else { continue }
-                try settle(on: record, among: records)
-                let key = PasscodeKey(
-                    half: try half(in: record, stretched), session: SoftwarePasscodeSession(owner: owner.bytes))
-                return ProvedPasscode(key: key, stretched: stretched, record: record)
+    func prove(
+        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+    ) throws -> ProvedPasscode {
+        try requireRecords()
+        let records = try records()
+        for record in records {
+            let stretched = try Self.stretch(passcode, StretchSalt(Array(record.salt))!)
+            guard let isRight = try chip.accepts(Self.value(stretched)) else {
+                throw Refusal.lockedOut(Self.forGood)
             }
-            throw WrongSecret(freeTriesLeft: try attempts().freeTriesLeft)
+            guard isRight else { continue }
+            try settle(on: record, among: records)
+            let key = PasscodeKey(
+                half: try half(in: record, stretched), session: SoftwarePasscodeSession(owner: owner.bytes))
+            return ProvedPasscode(key: key, stretched: stretched, record: record)
         }
+        throw WrongSecret(freeTriesLeft: try attempts().freeTriesLeft)
     }
 
     // MARK: set, change, remove

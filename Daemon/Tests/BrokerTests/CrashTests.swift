@@ -1,8 +1,8 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
 import StoreTestSupport
 import Testing
 import Vault

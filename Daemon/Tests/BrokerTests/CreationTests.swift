@@ -1,7 +1,7 @@
 import AccessControl
 import BrokerTestSupport
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import Testing
 
 @Suite("Making a right")

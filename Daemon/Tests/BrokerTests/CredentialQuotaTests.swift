@@ -29,6 +29,14 @@ import Testing
         #expect(refusal { _ = try quota.take(for: "a") } == nil)
     }
 
+    @Test func `of another owner's program of the same name are not held up`() throws {
+        let quota = CredentialQuota()
+        let places = try (0..<CredentialQuota.countOfProgram).map { _ in try quota.take(for: "a") }
+        #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
+        #expect(refusal { _ = try quota.take(for: ProgramOfOwner(owner: .numbered(1), program: "a")) } == nil)
+        #expect(places.count == CredentialQuota.countOfProgram)
+    }
+
     @Test func `are limited for all programs`() throws {
         let quota = CredentialQuota()
         let places = try (0..<CredentialQuota.totalCount).map { try quota.take(for: "\($0 % 16)") }

@@ -4,8 +4,9 @@ import BrokerTestSupport
 import Crypto
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Passkeys
+import PromptProtocol
 import Prompting
 import Refusals
 import Simulation

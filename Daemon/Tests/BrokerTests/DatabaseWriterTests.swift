@@ -4,8 +4,7 @@ import BrokerTestSupport
 import Foundation
 import GRDB
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -236,9 +235,7 @@ struct DatabaseWriterTests {
             ? store.write("DELETE FROM lists WHERE \(condition)", [Data([table.rawValue] + bucket)])
             : store.alter(column, of: "lists", where: condition, [Data([table.rawValue] + bucket)])
         // Items have a table for their list; the other tables are those of the lists, and the store's own record.
-        let unlisted: [VaultTable] = [
-            .store, .items, .lists, .itemLists, .roots, .manifests, .itemLeaves, .itemRoots,
-        ]
+        let unlisted: [VaultTable] = [.store, .items, .lists, .itemLists, .roots]
         try #require((changed == 1) == !unlisted.contains(table))
         guard changed == 1 else { return }
         switch table {

@@ -2,8 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import GRDB
-import OstiaryWire
-import Prompting
+import OstiaryMessages
 import StoreTestSupport
 import Testing
 import Vault

@@ -1,8 +1,10 @@
 import BrokerTestSupport
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import Refusals
 import UnixSocket
+import Vault
 
 @testable import Authenticators
 @testable import Broker
@@ -15,7 +17,8 @@ extension BrokerFixture {
     ) throws -> Asking {
         // The broker and the test are one process, so the other end of a connection is this program.
         let caller = try CallerProcess(
-            connectedTo: connection, expectedUser: geteuid(), applications: account.applications)
+            connectedTo: connection, expectedUser: geteuid(), owner: account.id.ownerID,
+            applications: account.applications)
         return Asking(
             caller: caller, terminal: nil, question: try QuestionStyle(.with { $0.reason = "test" }),
             cancellation: cancellation)

@@ -3,8 +3,8 @@ import BrokerTestSupport
 import Enclave
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
 import StoreTestSupport
 import Testing
 import Vault

@@ -2,7 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Enclave
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Testing
 

@@ -3,8 +3,9 @@ import BrokerTestSupport
 import Enclave
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import StoreTestSupport
 import Testing
 import Vault

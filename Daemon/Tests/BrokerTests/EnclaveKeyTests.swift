@@ -6,8 +6,9 @@ import ExactNames
 import Foundation
 import GRDB
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import StoreTestSupport
 import Testing
 import Vault

@@ -1,10 +1,13 @@
 import AccessControl
 import BrokerTestSupport
+import Callers
+import Cancellations
 import ExactNames
 import FingerprintReader
 import FingerprintTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import StoreTestSupport
 import Synchronization
 import Testing
@@ -235,7 +238,8 @@ struct EnvironmentTests {
         if isEnrolled {
             try fixture.stack.enroll(.leftThumb, skin: "second")
         } else {
-            try fixture.stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try fixture.stack.fingerprintReader().withClaim(until: PollableCancellation()) {
+                (claimed) throws(ReaderFailure) in
                 try claimed.delete(.rightIndex)
             }
         }
@@ -321,14 +325,31 @@ struct EnvironmentTests {
         #expect(table.take(of: sessions[0], requestID: 1) != nil)
         #expect(table.take(of: sessions[0]) == nil)
         try table.add(third)
+        #expect(refused?.explanation.contains(where: \.isNumber) == false, "the others' number is not told")
     }
 
-    private func session() throws -> Session {
-        let path = fixture.folder.path("\(UInt32.random(in: 0 ... .max))")
+    @Test func `another owner's program of the same name is not held up`() throws {
+        let table = EnvironmentWatches(programLimit: 1, limit: 9)
+        let another = try BrokerFixture()
+        let sessions = [try session(), try session(), try session(in: another), try session(in: another)]
+        let causes = sessions.map { session -> String in
+            do throws(Refusal) {
+                try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))
+                return ""
+            } catch { return error.cause }
+        }
+        #expect(causes == ["", "environment.too-many-watches", "", "environment.too-many-watches"])
+        #expect(Set(sessions.map(\.caller.program.displayName)).count == 1)
+    }
+
+    /// - Parameter other: a store whose owner is another one; nil for the suite's.
+    private func session(in other: BrokerFixture? = nil) throws -> Session {
+        let served = other ?? fixture
+        let path = served.folder.path("\(UInt32.random(in: 0 ... .max))")
         let listener = try UnixSocket.listen(at: path)
         let client = try UnixSocket.connect(to: path)
         defer { withExtendedLifetime(client) {} }
-        return try Session(socket: listener.accept(), broker: fixture.broker)
+        return try Session(socket: listener.accept(), broker: served.broker)
     }
 
     @Test func `takes no thread and none of the places of slow requests while it waits`() throws {

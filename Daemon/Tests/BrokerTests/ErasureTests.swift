@@ -3,6 +3,7 @@ import BrokerTestSupport
 import Foundation
 import GRDB
 import OstiaryMessages
+import Owners
 import StoreTestSupport
 import Testing
 import Vault

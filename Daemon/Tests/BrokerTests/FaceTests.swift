@@ -2,7 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PAMTestSupport
 import PromptProtocol
 import StoreTestSupport

@@ -3,10 +3,9 @@ import BrokerTestSupport
 import FingerprintReader
 import FingerprintTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import PAMTestSupport
 import PromptProtocol
-import Prompting
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

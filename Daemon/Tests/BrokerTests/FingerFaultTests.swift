@@ -1,11 +1,13 @@
 import AccessControl
 import BrokerTestSupport
+import Cancellations
 import Dispatch
 import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PromptProtocol
 import Synchronization
 import SystemBusTestSupport
@@ -261,7 +263,8 @@ struct FingerMomentTests {
         fixture.reader.once(.beforeArming) {
             #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
             #expect(throws: ReaderFailure.busy) {
-                try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+                try stack.fingerprintReader().withClaim(until: PollableCancellation()) {
+                    (claimed) throws(ReaderFailure) in
                     try claimed.delete(.rightIndex)
                 }
             }

@@ -4,7 +4,8 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PAMTestSupport
 import PromptProtocol
 import SystemBusTestSupport

@@ -5,7 +5,8 @@ import FingerprintTestSupport
 import Foundation
 import GRDB
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PromptProtocol
 import Testing
 import Vault

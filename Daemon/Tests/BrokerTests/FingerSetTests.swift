@@ -1,9 +1,11 @@
 import AccessControl
 import BrokerTestSupport
+import Cancellations
 import FingerprintReader
 import FingerprintTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PromptProtocol
 import StoreTestSupport
 import TerminalTestSupport
@@ -53,7 +55,8 @@ struct FingerSetTests {
         // The same name, another person's finger: fprintd's list is as before.
         case .replaced: try fixture.stack.enroll(.rightIndex, skin: "thief")
         case .deletedAndEnrolled:
-            try fixture.stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try fixture.stack.fingerprintReader().withClaim(until: PollableCancellation()) {
+                (claimed) throws(ReaderFailure) in
                 try claimed.delete(.rightIndex)
             }
             try fixture.stack.enroll(.rightIndex, skin: "thief")

@@ -4,8 +4,9 @@ import ExactNames
 import FingerprintTestSupport
 import Foundation
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import Testing
 
 @testable import Authenticators

@@ -2,8 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Dispatch
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
 import StoreTestSupport
 import Testing
 import Threading

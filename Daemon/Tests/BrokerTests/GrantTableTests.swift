@@ -1,8 +1,9 @@
 import AccessControl
 import BrokerTestSupport
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import Testing
 import Vault

@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintReader
 import Synchronization
 
@@ -27,7 +28,7 @@ final class InterferedReader: FingerSensor {
     var pauseBetweenQuestions: Duration { reader.pauseBetweenQuestions }
 
     func withTouches<Result>(
-        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+        until stop: PollableCancellation, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
         try reader.withTouches(until: stop) { (wait) throws(ReaderFailure) in
             defer { act(.beforeRelease) }

@@ -1,7 +1,7 @@
 import BrokerTestSupport
 import Dispatch
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import Synchronization
 import Testing

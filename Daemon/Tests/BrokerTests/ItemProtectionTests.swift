@@ -5,9 +5,10 @@ import ExactNames
 import Foundation
 import GRDB
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import Passcodes
-import Prompting
+import PromptProtocol
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -117,7 +118,7 @@ struct ItemProtectionTests {
         try add("alice", Self.passcodeRule)
         let withholding = WireItemUse.with { $0.withholdsQuestion = true }
         fixture.prompter.prepare([])
-        let recorded = fixture.broker.trail.audit.recordCount
+        let recorded = fixture.broker.store.log.audit.recordCount
         for query in [query("alice"), TestClient.query()] {
             #expect(try refusal { _ = try client.findItems(query, use: withholding) } == .questionNeeded)
         }
@@ -130,10 +131,26 @@ struct ItemProtectionTests {
                     use: withholding)
             } == .questionNeeded)
         #expect(fixture.prompter.asked.isEmpty)
-        #expect(fixture.broker.trail.audit.recordCount == recorded, "no decision was made")
+        #expect(fixture.broker.store.log.audit.recordCount == recorded, "no decision was made")
         #expect(try refusal { _ = try client.findItems(query("new")) } == .notFound)
         #expect(try client.itemData(query("free"), use: withholding) == "data")
         #expect(try read("alice", [Self.passcode]))
+    }
+
+    @Test func `a request that expects its question asks once, and nobody where nothing asks`() throws {
+        try fixture.setPasscode()
+        try client.addItem(["acct": .text("free")])
+        try add("alice", Self.passcodeRule)
+        var use = TestClient.use()
+        use.expectsQuestion = true
+        fixture.prompter.prepare([Self.passcode])
+        #expect(try client.itemData(query("alice"), use: use) == "data of alice")
+        #expect(fixture.prompter.asked.count == 1 && fixture.prompter.unusedAnswers.isEmpty)
+        fixture.prompter.prepare([])
+        #expect(try client.itemData(query("free"), use: use) == "data")
+        #expect(fixture.prompter.asked.isEmpty)
+        use.withholdsQuestion = true
+        #expect(try refusal { _ = try client.itemData(query("alice"), use: use) } == .questionNeeded)
     }
 
     @Test func `items that would ask are left out on demand`() throws {

@@ -1,8 +1,8 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import SecretMemory
 import SeededRandomness
 import StoreTestSupport

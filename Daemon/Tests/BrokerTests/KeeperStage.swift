@@ -3,7 +3,7 @@ import Enclave
 import Foundation
 import Glibc
 import PasscodeKeeperContract
-import Prompting
+import Settings
 import StoreTestSupport
 import Synchronization
 import TPMTestSupport

@@ -2,9 +2,11 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
+import Settings
 import StoreTestSupport
 import Testing
 

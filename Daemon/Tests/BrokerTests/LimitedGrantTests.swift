@@ -3,7 +3,7 @@ import BrokerTestSupport
 import Dispatch
 import Foundation
 import GRDB
-import OstiaryWire
+import OstiaryMessages
 import Passcodes
 import StoreTestSupport
 import Synchronization

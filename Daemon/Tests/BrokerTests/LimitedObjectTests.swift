@@ -2,8 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import Dispatch
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import StoreTestSupport
 import Synchronization
 import Testing

@@ -2,7 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import Testing
 

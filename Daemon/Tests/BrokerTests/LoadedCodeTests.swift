@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import StoreTestSupport
 import Testing
 

@@ -1,8 +1,9 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import StoreTestSupport
 import Testing

@@ -4,7 +4,9 @@ import Dispatch
 import ExactNames
 import Foundation
 import OstiaryMessages
-import Prompting
+import Owners
+import PromptProtocol
+import StoreTestSupport
 import TerminalTestSupport
 import Testing
 

@@ -2,8 +2,9 @@ import AccessControl
 import BrokerTestSupport
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import Settings
 import StoreTestSupport
 import Testing
 import Vault

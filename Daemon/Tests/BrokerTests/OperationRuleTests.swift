@@ -2,8 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import Crypto
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import Testing
 
 @Suite("A right with a rule per operation")

@@ -1,8 +1,14 @@
 import AccessControl
+import Authenticators
 import BrokerTestSupport
+import Callers
 import Enclave
+import ExactNames
 import Foundation
+import Owners
+import Prompting
 import Testing
+import UnixSocket
 import Vault
 
 @testable import Broker
@@ -19,14 +25,14 @@ struct OwnerTests {
     }
 
     private func owner(_ user: SystemUser, adopting name: String? = nil) throws -> VaultID {
-        try Owner.current(user, adopting: name, in: fixture.broker.vault, enclave: fixture.broker.enclave).id
+        try StoredOwner.current(user, adopting: name, in: fixture.broker.vault, enclave: fixture.broker.enclave).id
     }
 
     private func complaint(_ user: SystemUser, adopting name: String? = nil) throws -> String? {
         do {
             _ = try owner(user, adopting: name)
             return nil
-        } catch let error as BrokerOpeningError { return error.description }
+        } catch let error as OwnerOpeningError { return error.description }
     }
 
     private var users: [UserRecord] {
@@ -36,6 +42,15 @@ struct OwnerTests {
     @Test func `is whom both name and number fit`() throws {
         #expect(try owner(present) == fixture.account.id)
         #expect(try owner(present, adopting: "somebody") == fixture.account.id)
+    }
+
+    @Test func `is the one whose programs are counted, with their requests and questions`() throws {
+        let connection = try UnixSocket.connect(to: fixture.socketPath)
+        let caller = try fixture.asking(on: connection).caller
+        let counted = ProgramOfOwner(owner: fixture.account.id.ownerID, program: caller.program.displayName)
+        let asker = try caller.promptCaller(terminal: nil).asker
+        #expect(caller.program.ofOwner == counted)
+        #expect(asker == counted)
     }
 
     @Test func `is not replaced by a user of the same number or name, nor by another one`() throws {
@@ -67,6 +82,6 @@ struct OwnerTests {
 
     @Test func `has a name that the system knows`() throws {
         let unnamed: UInt32 = 4_000_000_123
-        #expect(throws: BrokerOpeningError.unnamedUser(unnamed)) { try SystemUser(id: unnamed) }
+        #expect(throws: OwnerOpeningError.unnamedUser(unnamed)) { try SystemUser(id: unnamed) }
     }
 }

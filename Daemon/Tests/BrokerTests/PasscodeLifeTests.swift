@@ -3,8 +3,9 @@ import BrokerTestSupport
 import ExactNames
 import Foundation
 import KeySlots
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import SecretMemory
 import StoreTestSupport

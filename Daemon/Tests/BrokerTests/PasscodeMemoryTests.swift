@@ -3,13 +3,16 @@ import AuthenticatorRequests
 import Authenticators
 import BrokerTestSupport
 import CLinuxShims
+import Cancellations
 import Crypto
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import SecurityKeys
+import Settings
 import StoreTestSupport
 import Synchronization
 import TPMTestSupport
@@ -367,7 +370,7 @@ private final class MemoryStage {
     private static let hash = [UInt8](repeating: 7, count: 32)
 
     private func platform() throws -> PlatformAuthenticator {
-        fixture.account.platformAuthenticator(try fixture.asking(on: own), fixture.broker.trail)
+        fixture.account.platformAuthenticator(try fixture.asking(on: own), fixture.account.trail)
     }
 
     private var passkeys: [Work] {
@@ -377,13 +380,13 @@ private final class MemoryStage {
                 let creation = CredentialCreation(
                     clientDataHash: Self.hash, relyingParty: Self.site,
                     user: CredentialUser(identifier: [1], name: "ada"), algorithms: [-7])
-                _ = try authenticator.create(creation, with: Silent(), until: CredentialStop())
+                _ = try authenticator.create(creation, with: Silent(), until: Cancellation())
                 try authenticator.finishCreation(isReleased: true)
             },
             Work("a program's sign-in with outputs") {
                 var assertion = CredentialAssertion(clientDataHash: Self.hash, relyingParty: Self.site)
                 assertion.salts = PRFSalts(first: Self.hash, second: nil)
-                _ = try self.platform().assert(assertion, with: Silent(), until: CredentialStop())
+                _ = try self.platform().assert(assertion, with: Silent(), until: Cancellation())
             },
             Work("the removal of a passkey") {
                 let passkey = try #require(self.fixture.account.passkeys.all().first)

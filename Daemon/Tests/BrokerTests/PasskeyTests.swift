@@ -1,13 +1,15 @@
 import AuthenticatorRequests
 import BrokerTestSupport
 import CTAP
+import Cancellations
 import CanonicalCBOR
 import Crypto
 import ExactNames
 import Foundation
 import IndependentTools
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -40,7 +42,7 @@ struct PasskeyTests {
     private func authenticator(
         _ cancellation: RequestCancellation = RequestCancellation()
     ) throws -> PlatformAuthenticator {
-        fixture.account.platformAuthenticator(try fixture.asking(on: connection, cancellation), fixture.broker.trail)
+        fixture.account.platformAuthenticator(try fixture.asking(on: connection, cancellation), fixture.account.trail)
     }
 
     private struct Silent: CredentialQuestion {
@@ -82,7 +84,7 @@ struct PasskeyTests {
     private func create(_ creation: CredentialCreation = PasskeyTests.creation()) throws -> CreatedCredential {
         fixture.prompter.prepare([Self.passcode])
         let authenticator = try authenticator()
-        let created = try authenticator.create(creation, with: Silent(), until: CredentialStop())
+        let created = try authenticator.create(creation, with: Silent(), until: Cancellation())
         try authenticator.finishCreation(isReleased: true)
         return created
     }
@@ -91,7 +93,7 @@ struct PasskeyTests {
         _ assertion: CredentialAssertion = PasskeyTests.assertion(), choosing choice: Int = 0
     ) throws -> AssertedCredential {
         fixture.prompter.prepare([Self.passcode])
-        return try authenticator().assert(assertion, with: Silent(choice: choice), until: CredentialStop())
+        return try authenticator().assert(assertion, with: Silent(choice: choice), until: Cancellation())
     }
 
     // MARK: the good way
@@ -171,8 +173,8 @@ struct PasskeyTests {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
         let asking = try fixture.asking(on: connection)
         fixture.prompter.prepare([.text("another horse 8")])
-        let asserted = try fixture.account.platformAuthenticator(asking, fixture.broker.trail)
-            .assert(Self.assertion(), with: Silent(), until: CredentialStop())
+        let asserted = try fixture.account.platformAuthenticator(asking, fixture.account.trail)
+            .assert(Self.assertion(), with: Silent(), until: Cancellation())
         #expect(asserted.authenticatorData[33..<37] == [0, 0, 0, 3])
     }
 
@@ -190,7 +192,7 @@ struct PasskeyTests {
         for isReleased in [false, true] {
             fixture.prompter.prepare([Self.passcode])
             let authenticator = try authenticator()
-            let next = try authenticator.create(Self.creation(), with: Silent(), until: CredentialStop())
+            let next = try authenticator.create(Self.creation(), with: Silent(), until: Cancellation())
             #expect(try fixture.account.passkeys.all().count == 2)
             for _ in 1...2 { try authenticator.finishCreation(isReleased: isReleased) }
             let kept = isReleased ? next : former
@@ -203,7 +205,7 @@ struct PasskeyTests {
         var made: [CreatedCredential] = []
         for authenticator in both {
             fixture.prompter.prepare([Self.passcode])
-            made.append(try authenticator.create(Self.creation(), with: Silent(), until: CredentialStop()))
+            made.append(try authenticator.create(Self.creation(), with: Silent(), until: Cancellation()))
         }
         try both[1].finishCreation(isReleased: true)
         try both[0].finishCreation(isReleased: false)
@@ -227,7 +229,7 @@ struct PasskeyTests {
     @Test func `a passkey without secrets signs in without outputs`() throws {
         // Browsers make such passkeys; programs never do.
         let asking = try fixture.asking(on: connection)
-        let passkeys = fixture.account.ownerPasskeys(asking, fixture.broker.trail, through: .browser)
+        let passkeys = fixture.account.ownerPasskeys(asking, fixture.account.trail, through: .browser)
         let making = CBORValue.map([
             1: .bytes(Self.hash(Data())), 2: .map(["id": .text(Self.domain)]), 3: .map(["id": .bytes([1])]),
             4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]), 7: .map(["rk": .boolean(true)]),
@@ -308,14 +310,14 @@ struct PasskeyTests {
     @Test func `a person who says no makes and signs nothing`() throws {
         fixture.prompter.prepare([.cancel])
         let refusal = #expect(throws: Refusal.self) {
-            try authenticator().create(Self.creation(), with: Silent(), until: CredentialStop())
+            try authenticator().create(Self.creation(), with: Silent(), until: Cancellation())
         }
         #expect(refusal?.cause == "prompt.cancelled")
         #expect(try fixture.account.passkeys.all().isEmpty)
         try create()
         fixture.prompter.prepare([.cancel])
         #expect(throws: Refusal.self) {
-            try authenticator().assert(Self.assertion(), with: Silent(), until: CredentialStop())
+            try authenticator().assert(Self.assertion(), with: Silent(), until: Cancellation())
         }
         #expect(try fixture.account.passkeys.all().first?.attributes.signatureCount == 1)
     }
@@ -357,7 +359,7 @@ struct PasskeyTests {
         fixture.prompter.prepare([Self.passcode])
         fixture.prompter.duringNextQuestion { cancellation.cancel(.locked) }
         #expect(throws: (any Error).self) {
-            try authenticator(cancellation).assert(Self.assertion(), with: Silent(), until: CredentialStop())
+            try authenticator(cancellation).assert(Self.assertion(), with: Silent(), until: Cancellation())
         }
         #expect(try fixture.account.passkeys.all().first?.attributes.signatureCount == 1)
     }

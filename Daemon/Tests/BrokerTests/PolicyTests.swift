@@ -1,7 +1,8 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import PromptProtocol
 import Prompting
 import Testing
 

@@ -3,6 +3,7 @@ import BrokerTestSupport
 import ExactNames
 import OstiaryMessages
 import Refusals
+import StoreTestSupport
 import Synchronization
 import Testing
 
@@ -16,8 +17,9 @@ struct RecordRateTests {
     }
 
     private let disk = Disk()
-    private let one: ExactName = "/usr/bin/one"
-    private let other: ExactName = "/usr/bin/other"
+    private let one: ProgramOfOwner = "/usr/bin/one"
+    private let other: ProgramOfOwner = "/usr/bin/other"
+    private let sameOfOtherOwner = ProgramOfOwner(owner: .numbered(1), program: "/usr/bin/one")
 
     private func rate() -> RecordRate {
         RecordRate(
@@ -26,7 +28,7 @@ struct RecordRateTests {
     }
 
     /// How many of `count` records the program may make.
-    private func admitted(_ program: ExactName, _ count: Int, by rate: RecordRate) -> Int {
+    private func admitted(_ program: ProgramOfOwner, _ count: Int, by rate: RecordRate) -> Int {
         (0..<count).count { _ in (try? rate.admit(program)) != nil }
     }
 
@@ -38,6 +40,32 @@ struct RecordRateTests {
         #expect(admitted(other, 10, by: rate) == 10)
         disk.seconds.withLock { $0 += 2 }
         #expect(admitted(one, 1000, by: rate) == 10)
+    }
+
+    @Test func `another owner's program of the same name is not held up`() {
+        let rate = rate()
+        #expect(admitted(one, 1000, by: rate) == Int(RecordRate.burst))
+        #expect(admitted(sameOfOtherOwner, 1000, by: rate) == Int(RecordRate.burst))
+    }
+
+    @Test func `many names of one owner have one share together, and another owner is not stopped`() {
+        let rate = rate()
+        let copies = (0..<3000).map { ProgramOfOwner(owner: nil, program: "/tmp/\($0)") }
+        #expect(copies.count { admitted($0, 1, by: rate) == 1 } == Int(RecordRate.burstOfOwner))
+        do { try rate.admit(other) } catch { #expect(error.code == .tooMany && error.cause == "log.rate") }
+        #expect(admitted(other, 10, by: rate) == 0)
+        #expect(admitted(sameOfOtherOwner, 10, by: rate) == 10)
+        disk.seconds.withLock { $0 += 2 }
+        #expect(copies.count { admitted($0, 1, by: rate) == 1 } == Int(2 * RecordRate.perSecondOfOwner))
+    }
+
+    @Test func `what the program's own share refuses does not count against its owner's`() {
+        let rate = rate()
+        #expect(admitted(one, 5000, by: rate) == Int(RecordRate.burst))
+        let rest = Int(RecordRate.burstOfOwner - RecordRate.burst)
+        let copies = (0..<rest).map { ProgramOfOwner(owner: nil, program: "/tmp/\($0)") }
+        #expect(copies.count { admitted($0, 1, by: rate) == 1 } == rest)
+        #expect(admitted(other, 1, by: rate) == 0)
     }
 
     @Test func `a pause gives no more than the first share`() {
@@ -98,11 +126,5 @@ struct RecordRateTests {
         #expect(admitted(one, 5000, by: rate) < 2000)
         disk.free.withLock { $0 = .max }
         #expect(admitted(one, 5000, by: rate) == 5000)
-    }
-
-    @Test func `a program with many names gets no more entries than there are, and stops nobody`() {
-        let rate = rate()
-        for number in 0..<3000 { _ = try? rate.admit("/tmp/\(number)") }
-        #expect(admitted(other, 10, by: rate) == 10)
     }
 }

@@ -3,7 +3,8 @@ import BrokerTestSupport
 import Crypto
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import StoreTestSupport
 import Synchronization
 import Testing

@@ -2,8 +2,8 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import GRDB
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 import StoreTestSupport
 import Testing
 import Vault

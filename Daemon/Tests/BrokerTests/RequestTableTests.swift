@@ -1,6 +1,6 @@
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 @testable import Broker
@@ -157,6 +157,18 @@ struct RequestTableTests {
                 .updateItems(.with { $0.use = use }),
             ]
             for body in bodies { #expect(body.row.withholdsQuestion == isWithheld) }
+        }
+    }
+
+    @Test func `begins a request that needs its question where it may wait, and no other`() {
+        for (isWithheld, isExpected) in [(false, false), (true, false), (false, true), (true, true)] {
+            let use = WireItemUse.with { ($0.withholdsQuestion, $0.expectsQuestion) = (isWithheld, isExpected) }
+            let bodies: [WireRequest.OneOf_Body] = [
+                .addItem(.with { $0.use = use }), .findItems(.with { $0.use = use }),
+                .updateItems(.with { $0.use = use }),
+            ]
+            let thread: RequestThread = isExpected && !isWithheld ? .own : .connectionUnlessAsking
+            for body in bodies { #expect(body.row.thread == thread) }
         }
     }
 }

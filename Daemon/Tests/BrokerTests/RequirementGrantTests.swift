@@ -1,7 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import Testing
 

@@ -1,8 +1,10 @@
 import AccessControl
+import Cancellations
 import Dispatch
 import Foundation
 import KeySlots
-import Prompting
+import Owners
+import PromptProtocol
 import Synchronization
 
 @testable import Authenticators
@@ -11,7 +13,7 @@ import Synchronization
 /// A device that does what a test says each time it is armed.
 final class ScriptedSensor: Authenticator {
     /// What it does when it is armed: waits until it is told to stop, unless the test says otherwise.
-    typealias Script = @Sendable (SensorStop, @Sendable (SensorReport) -> Void) throws -> Proof?
+    typealias Script = @Sendable (Cancellation, @Sendable (SensorReport) -> Void) throws -> Proof?
 
     let factors: FactorSet
     private let label: Strength
@@ -126,7 +128,7 @@ final class ScriptedSensor: Authenticator {
         }
 
         func prove(
-            until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+            until stop: Cancellation, reporting report: @escaping @Sendable (SensorReport) -> Void,
             _ proved: (Proof) throws -> Void
         ) throws {
             let script = device.state.withLock { state in
@@ -142,7 +144,7 @@ final class ScriptedSensor: Authenticator {
     }
 }
 
-extension SensorStop {
+extension Cancellation {
     /// Waits until it is cancelled.
     func wait() {
         let cancelled = DispatchSemaphore(value: 0)

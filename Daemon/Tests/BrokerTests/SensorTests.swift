@@ -3,8 +3,10 @@ import BrokerTestSupport
 import Dispatch
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
+import PromptProtocol
 import Prompting
 import Synchronization
 import Testing

@@ -3,7 +3,10 @@ import BrokerTestSupport
 import ExactNames
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
+import Owners
+import StoreTestSupport
 import Testing
 import UnixSocket
 
@@ -140,7 +143,7 @@ struct SessionLimitTests {
     }
 
     /// What the quota refuses a request of `program` with; nil when it takes it.
-    private func cause(_ quota: SlowRequestQuota, _ program: ExactName) -> String? {
+    private func cause(_ quota: SlowRequestQuota, _ program: ProgramOfOwner) -> String? {
         do throws(Refusal) { try quota.take(for: program) } catch { return error.cause }
         return nil
     }
@@ -168,6 +171,38 @@ struct SessionLimitTests {
         #expect(cause(quota, "one") == "request.too-many-in-all")
         quota.giveBack("three")
         #expect(cause(quota, "one") == nil)
+    }
+
+    private let sameOfOtherOwner = ProgramOfOwner(owner: .numbered(1), program: "one")
+
+    @Test func `another owner's program of the same name is not held up`() {
+        let quota = SlowRequestQuota(ofProgram: 1, total: 4)
+        #expect(cause(quota, "one") == nil)
+        #expect(cause(quota, "one") == "request.too-many-of-program")
+        #expect(cause(quota, sameOfOtherOwner) == nil)
+        #expect(cause(quota, sameOfOtherOwner) == "request.too-many-of-program")
+        quota.giveBack("one")
+        #expect(cause(quota, sameOfOtherOwner) == "request.too-many-of-program")
+        #expect(cause(quota, "one") == nil)
+    }
+
+    @Test func `an owner with many programs leaves places to another owner`() {
+        let quota = SlowRequestQuota(ofProgram: 2, ofOwner: 3, total: 5)
+        for program in ["one", "two", "three"] as [ProgramOfOwner] { #expect(cause(quota, program) == nil) }
+        #expect(cause(quota, "four") == "request.too-many-of-owner")
+        #expect(cause(quota, sameOfOtherOwner) == nil)
+        #expect(cause(quota, sameOfOtherOwner) == nil)
+        quota.giveBack("two")
+        #expect(cause(quota, "four") == nil)
+    }
+
+    @Test func `a refusal does not tell how many requests of others wait`() {
+        let quota = SlowRequestQuota(ofProgram: 2, total: 3)
+        for program in ["one", "two", "three"] as [ProgramOfOwner] { #expect(cause(quota, program) == nil) }
+        var refused: Refusal?
+        do { try quota.take(for: sameOfOtherOwner) } catch { refused = error }
+        #expect(refused?.cause == "request.too-many-in-all")
+        #expect(refused?.explanation.contains(where: \.isNumber) == false)
     }
 
     @Test func `a process has so many connections, and another one is served`() throws {

@@ -3,8 +3,9 @@ import AuditLog
 import BrokerTestSupport
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import SecretMemory
 import StoreTestSupport
 import Testing
@@ -46,7 +47,7 @@ struct SeveralItemsTests {
 
     @Test func `names all items that it releases, and the log has one record for each`() throws {
         let logNames = try ["a", "b", "c"].map { try add($0) }
-        let recorded = fixture.broker.trail.audit.recordCount
+        let recorded = fixture.broker.store.log.audit.recordCount
         fixture.prompter.prepare([Self.passcode])
         #expect(try client.findItems(TestClient.query()).count == 3)
         #expect(fixture.prompter.asked.count == 1)
@@ -59,7 +60,7 @@ struct SeveralItemsTests {
 
     @Test func `items whose attributes alone are shown are in the log, too`() throws {
         let logNames = try ["a", "b"].map { try add($0) }
-        let recorded = fixture.broker.trail.audit.recordCount
+        let recorded = fixture.broker.store.log.audit.recordCount
         fixture.prompter.prepare([Self.passcode])
         #expect(try client.findItems(TestClient.query(), data: false).count == 2)
         #expect(try released(since: recorded) == logNames.map { "\($0) [\"passcode\"]" })
@@ -68,7 +69,7 @@ struct SeveralItemsTests {
     @Test func `counts those whose names do not fit`() throws {
         for number in 1...15 { try add("item \(number)") }
         fixture.prompter.prepare([Self.passcode])
-        let recorded = fixture.broker.trail.audit.recordCount
+        let recorded = fixture.broker.store.log.audit.recordCount
         #expect(try client.findItems(TestClient.query()).count == 15)
         #expect(try names() == (1...PromptObjects.maximumNameCount).map { "item \($0)" })
         #expect(try question.objects?.count == 15)

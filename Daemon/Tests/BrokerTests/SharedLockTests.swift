@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Broker
+import Owners
 
 @Suite("A lock that is shared or held alone")
 struct SharedLockTests {

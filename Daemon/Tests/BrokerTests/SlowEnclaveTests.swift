@@ -3,7 +3,7 @@ import BrokerTestSupport
 import Crypto
 import Dispatch
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Testing
 

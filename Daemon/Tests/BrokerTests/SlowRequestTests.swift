@@ -3,6 +3,7 @@ import Dispatch
 import ExactNames
 import OstiaryMessages
 import Refusals
+import StoreTestSupport
 import Synchronization
 import Testing
 import Threading
@@ -33,6 +34,23 @@ import Threading
         for _ in 1...2 { begun.wait() }
         for _ in 1...2 { gate.signal() }
         requests.wait()
+    }
+
+    @Test func `another owner's program of the same name is not held up`() throws {
+        let quota = SlowRequestQuota(ofProgram: 1, total: 2)
+        let requests = SlowRequests(quota: quota, readings: readings, program: "a")
+        let others = SlowRequests(
+            quota: quota, readings: readings, program: ProgramOfOwner(owner: .numbered(1), program: "a"))
+        let gate = DispatchSemaphore(value: 0)
+        for connection in [requests, others] {
+            try connection.start(1) { _ in
+                gate.wait()
+                connection.finish(1)
+            }
+            #expect(throws: Refusal.self) { try connection.start(2) { _ in } }
+        }
+        for _ in 1...2 { gate.signal() }
+        for connection in [requests, others] { connection.wait() }
     }
 
     @Test func `a wait for a change without a thread is refused, and the next one begins`() throws {

@@ -1,8 +1,8 @@
 import BrokerTestSupport
 import Foundation
 import KeySlots
+import Owners
 import Passcodes
-import Prompting
 import SecretMemory
 import Vault
 

@@ -1,13 +1,15 @@
 import AccessControl
 import AuthenticatorRequests
 import BrokerTestSupport
+import Cancellations
 import Crypto
 import Dispatch
 import ExactNames
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
 import SecretMemory
+import Settings
 import TPMTestSupport
 import TerminalTestSupport
 import Testing
@@ -98,11 +100,11 @@ import UnixSocket
     @Test func `while a passkey is made, a new item waits for no chip`() throws {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
         let passkeys = fixture.account.ownerPasskeys(
-            try fixture.asking(on: connection), fixture.broker.trail, through: .program)
+            try fixture.asking(on: connection), fixture.account.trail, through: .program)
         let domain = RelyingPartyName(identifier: "example.org")
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
         let proof = try passkeys.verify(
-            for: InteractionRequest(purpose: .makeCredential, relyingParty: domain), until: CredentialStop())
+            for: InteractionRequest(purpose: .makeCredential, relyingParty: domain), until: Cancellation())
         tpm.pause()
         let (path, isMade, isDone) = (fixture.socketPath, DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         Thread.detachNewThread {

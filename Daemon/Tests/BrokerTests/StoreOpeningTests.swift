@@ -1,6 +1,7 @@
 import BrokerTestSupport
 import Enclave
 import Foundation
+import GRDB
 import Glibc
 import SecretMemory
 import StoreKeys
@@ -22,6 +23,11 @@ struct StoreOpeningTests {
 
     private func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    /// Without SQLite's side files, which come and go with connections.
+    private func lastingNames() throws -> [String] {
+        try names().filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
     }
 
     private func bytes(of name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: folder.path(name))) }
@@ -100,5 +106,35 @@ struct StoreOpeningTests {
             error?.description
                 == "The file store-keys in \(folder.path) was changed, or does not belong to this store and this device. "
                 + "Restore the whole folder from one backup; nothing was changed.")
+    }
+
+    @Test func `a store whose keys are missing is refused, and nothing is changed`() throws {
+        try open().close()
+        #expect(unlink(folder.path("store-keys")) == 0)
+        let before = try lastingNames()
+        let error = #expect(throws: BrokerOpeningError.self) { try open() }
+        #expect(
+            error?.description
+                == "The file store-keys in \(folder.path) is missing, and the store there cannot be read without it. Restore "
+                + "the file from a backup. To start with an empty store, move the folder away.")
+        #expect(try lastingNames() == before)
+    }
+
+    @Test(arguments: [2, 3], [true, false])
+    func `a store of a build from before 0.1.0 is refused, with keys or without`(version: Int, hasKeys: Bool) throws {
+        try open().close()
+        if !hasKeys { #expect(unlink(folder.path("store-keys")) == 0) }
+        let queue = try DatabaseQueue(path: folder.path("vault.sqlite"))
+        try queue.write { try $0.execute(sql: "PRAGMA user_version = \(version)") }
+        try queue.close()
+        let (before, database) = (try lastingNames(), try bytes(of: "vault.sqlite"))
+        let error = #expect(throws: BrokerOpeningError.self) { try open() }
+        #expect(
+            error?.description
+                == "The store in \(folder.path) has version \(version): a build from before version 0.1.0 made it, and this "
+                + "daemon reads only stores from version 4 on. Take out of it what you need with that build. To start with "
+                + "an empty store, move the folder away. Nothing was changed.")
+        #expect(try lastingNames() == before)
+        #expect(try bytes(of: "vault.sqlite") == database)
     }
 }

@@ -1,11 +1,12 @@
 import ExactNames
+import StoreTestSupport
 import Testing
 
 @testable import OwnerKeys
 
 @Suite("Whose typed secret is stretched next") struct StretchOrderTests {
     /// The programs in the order of their turns. "a" comes in, "." ends the oldest computation that runs, "-a" withdraws the
-    /// oldest that waits of a.
+    /// oldest that waits of a. "1:a" is a program of the first owner.
     private func turns(_ steps: String, _ limits: StretchLimits) throws -> String {
         var order = StretchOrder(limits)
         var programs: [StretchOrder.Ticket: String] = [:]
@@ -27,7 +28,7 @@ import Testing
                 #expect(leaves == [true, false], "it leaves once")
                 waiting.removeAll { $0 == ticket }
             default:
-                switch order.enter(ExactName(step)) {
+                switch order.enter(program(step)) {
                 case .turn(let ticket):
                     programs[ticket] = step
                     begin(ticket)
@@ -41,6 +42,12 @@ import Testing
             #expect(order.waitingCount == waiting.count)
         }
         return turns.joined(separator: " ")
+    }
+
+    private func program(_ word: String) -> ProgramOfOwner {
+        let parts = word.split(separator: ":").map(String.init)
+        guard parts.count == 2, let number = UInt8(parts[0]) else { return ProgramOfOwner(stringLiteral: word) }
+        return ProgramOfOwner(owner: .numbered(number), program: ExactName(parts[1]))
     }
 
     @Test(arguments: [
@@ -63,6 +70,39 @@ import Testing
     ])
     func `programs take turns`(_ steps: String, _ runCount: Int, _ expected: String) throws {
         #expect(try turns(steps, StretchLimits(runCount: runCount)) == expected)
+    }
+
+    @Test(arguments: [
+        ("1:a 1:a 1:a 2:a . . . .", 1, "1:a 2:a 1:a 1:a"),
+        // An owner with several programs has one turn, as an owner with one program has.
+        ("1:a 1:b 1:c 2:a 2:a . . . . .", 1, "1:a 2:a 1:b 2:a 1:c"),
+        ("1:a 1:b 1:a 1:b 2:x 2:x 2:y . . . . . . .", 1, "1:a 2:x 1:b 2:y 1:a 2:x 1:b"),
+        ("1:a 1:b 1:c 1:d 2:a . . . . .", 2, "1:a 1:b 2:a 1:c 1:d"),
+        // A new program of an owner who had a turn does not come before another owner.
+        ("1:a 2:a 3:a 1:b . . . .", 1, "1:a 2:a 3:a 1:b"),
+        ("1:a 2:a . 1:b 2:b 1:c . . . .", 1, "1:a 2:a 1:b 2:b 1:c"),
+        // An owner who had a turn and has nothing waiting is not new with the next request.
+        ("1:a 2:a 3:a . 2:b 1:b . . . .", 1, "1:a 2:a 3:a 1:b 2:b"),
+        // Withdrawn ones take no turn, and an owner without a waiting one takes none.
+        ("1:a 2:a 3:a -2:a . . .", 1, "1:a 3:a"),
+        ("1:a 2:a 2:b 3:a -2:a . . . .", 1, "1:a 2:b 3:a"),
+        // The daemon takes turns like an owner.
+        ("a b c 1:a . . . .", 1, "a 1:a b c"),
+    ])
+    func `owners take turns, and programs of an owner`(_ steps: String, _ runCount: Int, _ expected: String) throws {
+        #expect(try turns(steps, StretchLimits(runCount: runCount)) == expected)
+    }
+
+    @Test func `another owner's program of the same name is not held up`() throws {
+        let limits = StretchLimits(runCount: 1, waitingCountOfProgram: 2)
+        #expect(try turns("1:a 1:a 1:a 1:a 2:a . . . .", limits) == "1:a refused 2:a 1:a 1:a")
+    }
+
+    @Test func `one owner with 20 programs waits, and another's next turn comes after one of them`() throws {
+        let many = (1...20).map { "1:\($0)" }
+        let steps = (many + ["2:a", ".", ".", "2:a", ".", ".", "2:a", ".", "."]).joined(separator: " ")
+        let expected = "1:1 2:a 1:2 2:a 1:3 2:a 1:4"
+        #expect(try turns(steps, StretchLimits(runCount: 1)) == expected)
     }
 
     @Test func `the 96 of one program delay one of another by one`() throws {

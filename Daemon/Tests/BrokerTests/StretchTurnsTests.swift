@@ -18,8 +18,8 @@ import Testing
         let cancellation: RequestCancellation
 
         init(
-            at turns: StretchTurns, for program: ExactName, cancellation: RequestCancellation = RequestCancellation(),
-            _ body: @escaping @Sendable () -> Void = {}
+            at turns: StretchTurns, for program: ProgramOfOwner,
+            cancellation: RequestCancellation = RequestCancellation(), _ body: @escaping @Sendable () -> Void = {}
         ) {
             self.cancellation = cancellation
             Thread { [self] in
@@ -93,6 +93,22 @@ import Testing
         try waitUntil(waiting: 5)
         gate.signal()
         for attempt in [running, other] + waiting { try attempt.wait() }
+    }
+
+    @Test func `another owner's program of the same name is not held up`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let running = Attempt(at: turns, for: "a") { gate.wait() }
+        while turns.counts.running == 0 { Thread.sleep(forTimeInterval: 0.002) }
+        let ended = Mutex<[String]>([])
+        @Sendable func noteSame() { ended.withLock { $0.append("same owner") } }
+        @Sendable func noteOther() { ended.withLock { $0.append("other owner") } }
+        let waiting = (1...4).map { _ in Attempt(at: turns, for: "a", noteSame) }
+        try waitUntil(waiting: 4)
+        let other = Attempt(at: turns, for: ProgramOfOwner(owner: .numbered(1), program: "a"), noteOther)
+        try waitUntil(waiting: 5)
+        gate.signal()
+        for attempt in [running, other] + waiting { try attempt.wait() }
+        #expect(ended.withLock { $0 } == ["other owner"] + Array(repeating: "same owner", count: 4))
     }
 
     @Test func `never more run than the limit`() throws {

@@ -3,8 +3,9 @@ import Foundation
 import GRDB
 import Logging
 import OwnerKeys
-import Prompting
+import Owners
 import SecretMemory
+import Settings
 import TPMTestSupport
 import Testing
 import Vault

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import CTAP
+import Cancellations
 import CanonicalCBOR
 import SeededRandomness
 import Testing
@@ -163,7 +164,7 @@ import Testing
             var request = try #require(requests.randomElement(using: &generator))
             for _ in 0..<Int.random(in: 1...4, using: &generator) { Self.change(&request, using: &generator) }
             let before = (storage.signatureCount, storage.questionCount)
-            let answer = authenticator.respond(to: request, until: CredentialStop())
+            let answer = authenticator.respond(to: request, until: Cancellation())
             #expect(!answer.isEmpty)
             if answer.count > 1 {
                 _ = try CBORDecoder.decode(answer.dropFirst(), .canonical)

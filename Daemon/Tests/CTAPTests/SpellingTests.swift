@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import CanonicalCBOR
 import Crypto
 import ExactNames
@@ -85,7 +86,7 @@ import Testing
         mutating func getToken(for domain: String) throws {
             let own = P256.KeyAgreement.PrivateKey()
             let agreed = authenticator.respond(
-                to: SpellingTests.request(6, [(1, .number(2)), (2, .number(2))]), until: CredentialStop())
+                to: SpellingTests.request(6, [(1, .number(2)), (2, .number(2))]), until: Cancellation())
             let key = try #require(try CBORDecoder.decode(agreed.dropFirst(), .canonical).map?[1]?.map)
             let point = try [[4], [UInt8](#require(key[-2]?.bytes)), [UInt8](#require(key[-3]?.bytes))].joined()
             let secret = SharedSecret(
@@ -98,7 +99,7 @@ import Testing
             let given = authenticator.respond(
                 to: SpellingTests.request(
                     6, [(1, .number(2)), (2, .number(6)), (3, ownKey), (9, .number(3)), (10, .text(domain))]),
-                until: CredentialStop())
+                until: Cancellation())
             try #require(given.first == CTAPStatus.success.rawValue)
             let encrypted = try #require(try CBORDecoder.decode(given.dropFirst(), .canonical).map?[2]?.bytes)
             token = SymmetricKey(data: try secret.decrypt([UInt8](encrypted)))

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import CTAP
+import Cancellations
 import CanonicalCBOR
 import Crypto
 import Foundation
@@ -10,6 +11,7 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     private struct State {
         var credentials: [(StoredCredential, P256.Signing.PrivateKey)] = []
         var signatureCount = 0
+        var readCount = 0
         var questions: [InteractionRequest] = []
         var replaced: [[UInt8]] = []
         var isUnwilling = false
@@ -18,6 +20,8 @@ final class CountingStorage: CredentialStorage, UserInteraction {
 
     private let state = Mutex(State())
     var signatureCount: Int { state.withLock { $0.signatureCount } }
+    /// How often all credentials were read.
+    var readCount: Int { state.withLock { $0.readCount } }
     var questionCount: Int { questions.count }
     var questions: [InteractionRequest] { state.withLock { $0.questions } }
     /// The identifiers of credentials that new ones have replaced.
@@ -27,7 +31,12 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     /// Runs `interlude` once, while the user is asked the next time.
     func duringNextQuestion(_ interlude: @escaping @Sendable () -> Void) { state.withLock { $0.interlude = interlude } }
 
-    func credentials() -> [StoredCredential] { state.withLock { $0.credentials.map(\.0) } }
+    func credentials() -> [StoredCredential] {
+        state.withLock { state in
+            state.readCount += 1
+            return state.credentials.map(\.0)
+        }
+    }
     func remainingCount() -> Int { 10 }
 
     func create(
@@ -69,7 +78,7 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     var verificationTriesLeft: Int { 3 }
 
     func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         let (isUnwilling, interlude) = state.withLock { state in
             state.questions.append(request)
@@ -81,7 +90,7 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     }
 
     func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? { try confirmPresence(for: request, until: cancellation) }
 }
 
@@ -98,6 +107,6 @@ extension CTAPAuthenticator {
     }
 
     mutating func status(_ request: [UInt8]) -> CTAPStatus? {
-        respond(to: request, until: CredentialStop()).first.flatMap { CTAPStatus(rawValue: $0) }
+        respond(to: request, until: Cancellation()).first.flatMap { CTAPStatus(rawValue: $0) }
     }
 }

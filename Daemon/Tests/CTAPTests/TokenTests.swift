@@ -213,6 +213,17 @@ import Testing
             "that of example.org is called ada")
     }
 
+    @Test func `an assertion reads the credentials once, with a question and with a token`() throws {
+        make(1)
+        var before = storage.readCount
+        #expect(authenticator.status(Self.assertion()) == .success)
+        #expect(storage.readCount == before + 1)
+        give(.getAssertion, for: ExactName(Self.domain))
+        before = storage.readCount
+        #expect(authenticator.status(Self.assertion(code: try code(Self.hash))) == .success)
+        #expect(storage.readCount == before + 1)
+    }
+
     // MARK: between two commands
 
     @Test func `between two commands it holds neither storage nor user, and does nothing`() throws {

@@ -1,7 +1,7 @@
 import AccessControl
 import Crypto
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport

@@ -2,7 +2,8 @@ import BrokerTestSupport
 import CanonicalCBOR
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import SecretMemory
 import StoreTestSupport
 import TerminalTestSupport

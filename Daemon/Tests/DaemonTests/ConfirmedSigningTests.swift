@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport

@@ -1,5 +1,5 @@
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport
@@ -103,6 +103,9 @@ struct EnclaveMoveCommandTests {
         expect(wrong, 1, "Nothing was moved.")
         expect(
             try command.alone("enclave", "move", "tpm", under: wrapper), 1, "Nothing was moved. Nobody can be asked")
+        let json = try command.alone("enclave", "move", "tpm", "--json", under: wrapper)
+        expect(json, 1, #""message":"Nothing was moved. Nobody can be asked"#)
+        #expect(json.shown.hasPrefix(#"{"error":{"code":-199,"#))
         #expect(try folders == ["ostiary"])
         #expect(try stage.tpm.handles() == [0, 0, 0])
     }

@@ -1,7 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport
@@ -113,6 +113,53 @@ import Testing
         terminal.waitFor("already. Look at it")
         try eventually("the program has ended") { !moving.isRunning }
         #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+    }
+
+    private struct Fault: Decodable, Equatable {
+        let code: Int
+        let name: String
+        let message: String
+    }
+
+    /// What a daemon without a terminal says on standard error, as JSON of one line.
+    private func fault(
+        of options: [String], in folders: DaemonFolders, endingWith status: CInt,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws -> Fault {
+        let before = folders.standardError
+        let start = try DaemonStart(in: folders, options: options)
+        #expect(start.ending == .exited(status), sourceLocation: location)
+        let said = folders.standardError.dropFirst(before.count)
+        #expect(said.split(separator: "\n").count == 1, "\(said)", sourceLocation: location)
+        let document = try JSONDecoder().decode([String: Fault].self, from: Data(said.utf8))
+        return try #require(document["error"], "\(said)", sourceLocation: location)
+    }
+
+    @Test func `with --json an error is JSON, without a log around it`() throws {
+        let stage = try stage(in: "software")
+        // The log tells of a file with a second name.
+        try FileManager.default.linkItem(atPath: stage.folders.store, toPath: stage.folders.root.path("second"))
+        let (folders, options) = (stage.folders, stage.folders.options + ["--json", "--move-enclave"])
+        let unasked = try fault(of: options + ["tpm"], in: folders, endingWith: 1)
+        #expect((unasked.code, unasked.name) == (-199, "failed"))
+        #expect(unasked.message.hasPrefix("Nothing was moved. Nobody can be asked"))
+        #expect(DaemonFolders.status(of: folders.store).st_nlink == 1, "the log had something to tell")
+        let there = try fault(of: options + ["software"], in: folders, endingWith: 1)
+        #expect(there.message.contains("are in the enclave `software` already"))
+        try stage.restart(stopped: true)
+        let other = try DaemonFolders()
+        let places = ["--runtime-directory", other.runtime, "--state-directory", folders.state]
+        let beside = try fault(of: places + ["--json", "--move-enclave", "tpm"], in: other, endingWith: 1)
+        #expect(beside.message.hasPrefix("Another ostiaryd serves"))
+    }
+
+    @Test func `--json is for a move alone`() throws {
+        let folders = try DaemonFolders()
+        let alone = try fault(of: folders.options + ["--json"], in: folders, endingWith: 2)
+        #expect(alone == Fault(code: -100, name: "usage", message: "--json goes with --move-enclave alone."))
+        let options = folders.options + ["--json", "--move-enclave", "usb"]
+        let unknown = try fault(of: options, in: folders, endingWith: 2)
+        #expect(unknown == Fault(code: -100, name: "usage", message: "The enclave is software or tpm."))
     }
 
     @Test func `a store is not moved to where it is, and not beside a running daemon`() throws {

@@ -3,7 +3,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import PAMTestSupport
 import StoreTestSupport
 import SystemBusTestSupport

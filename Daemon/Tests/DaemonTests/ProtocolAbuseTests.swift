@@ -1,6 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
 import StoreTestSupport
 import TerminalTestSupport
@@ -137,7 +138,7 @@ import UnixSocket
         #expect(try client.ask(.hello(hello)).refusal == .malformed)
     }
 
-    @Test(arguments: [0, 1, WireLimits.protocolVersion - 1, WireLimits.protocolVersion + 1, .max])
+    @Test(arguments: [0, 1, ProtocolVersions.ofThisBuild.oldest - 1, WireLimits.protocolVersion + 1, .max])
     func `another protocol version is told so and sent away`(_ version: UInt32) throws {
         let client = try daemon.connect()
         let greeting = try client.greeting()
@@ -147,7 +148,10 @@ import UnixSocket
                     $0.protocolVersion = version
                     $0.nonce = greeting.nonce
                 }))
-        #expect(try client.answersUntilEnd().map(\.refusal) == [.versionMismatch])
+        let answers = try client.answersUntilEnd()
+        #expect(answers.map(\.refusal) == [.versionMismatch])
+        let older = version < ProtocolVersions.ofThisBuild.oldest ? "program" : "daemon"
+        #expect(answers.first?.failure?.explanation.contains("The \(older) is older: upgrade") == true)
         try expectUnharmed(by: client)
     }
 

@@ -2,7 +2,7 @@ import DeviceTestSupport
 import FingerprintTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import SystemBusTestSupport
 import TerminalTestSupport
 import Testing

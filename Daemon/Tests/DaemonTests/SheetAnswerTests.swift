@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import TerminalTestSupport
 import Testing
 

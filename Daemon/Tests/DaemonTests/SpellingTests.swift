@@ -1,7 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

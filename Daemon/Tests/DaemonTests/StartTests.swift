@@ -1,7 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
@@ -109,7 +109,7 @@ import UnixSocket
     // MARK: the store
 
     enum StoreDefect: CaseIterable {
-        case garbage, empty, cutOff, newer, otherProgram, directory, link
+        case garbage, empty, cutOff, newer, older, otherProgram, directory, link
         case secretMissing, secretOpen, secretCutOff, secretFlipped, secretOfAnother, secretEmpty
         case keysMissing, keysOpen, keysCutOff, keysFlipped, keysOfAnother, keysEmpty
     }
@@ -148,6 +148,9 @@ import UnixSocket
             return
                 "The store in \(folders.state) has version 99, but this daemon reads only up to 4. Upgrade Ostiary; "
                 + "nothing was changed."
+        case .older:
+            try patch(folders.store, at: 60, [0, 0, 0, 3])
+            return "The store in \(folders.state) has version 3: a build from before version 0.1.0 made it"
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
             return "\(store) vault.sqlite is the database of another program"

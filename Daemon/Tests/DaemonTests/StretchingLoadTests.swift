@@ -1,6 +1,6 @@
 import AccessControl
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import TerminalTestSupport
 import Testing
 

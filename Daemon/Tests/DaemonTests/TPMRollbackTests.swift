@@ -2,7 +2,7 @@ import AccessControl
 import Foundation
 import GRDB
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport

@@ -2,7 +2,7 @@ import AccessControl
 import Crypto
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport

@@ -1,5 +1,5 @@
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Testing
 
 /// Programs that watch the environment of the real daemon in large numbers.

@@ -167,71 +167,24 @@ import Testing
         }
     }
 
-    @Test(arguments: [DeviceSecretFormat.Version.withStoreKeys, .current])
-    func `the layout is magic, version, secret and check`(version: DeviceSecretFormat.Version) throws {
-        let head = Data("OSDS".utf8) + [version.rawValue]
-        let file = DeviceSecretFormat.encode(DeviceSecret(bytes: SecretBytes(Data(0..<32)), version: version))
+    @Test func `the layout is magic, version, secret and check`() throws {
+        let head = Data("OSDS".utf8) + [2]
+        let file = DeviceSecretFormat.encode(SecretBytes(Data(0..<32)))
         let expected =
             head + Data(0..<32)
             + Data(HMAC<SHA256>.authenticationCode(for: head, using: SymmetricKey(data: Data(0..<32))))
         #expect(Data(exposing: file) == expected)
         let decoded = try DeviceSecretFormat.decode(file)
-        let (bytes, found) = (Data(exposing: decoded.bytes), decoded.version)
-        #expect(bytes == Data(0..<32) && found == version)
+        #expect(Data(exposing: decoded) == Data(0..<32))
     }
 
-    // MARK: keys of a store from before it had its own
-
-    private var former: FormerStoreKeys { FormerStoreKeys(directory: scratch.path, ownedBy: geteuid()) }
-
-    private func writeSecret(_ version: DeviceSecretFormat.Version) throws -> Data {
-        let file = DeviceSecretFormat.encode(DeviceSecret(bytes: SecretBytes(Data(0..<32)), version: version))
-        try replace(with: Data(exposing: file))
-        return Data(exposing: file)
-    }
-
-    private func formerKeys() throws -> Data? {
-        guard let keys = try former.read() else { return nil }
-        return Data(exposing: keys)
-    }
-
-    @Test func `a secret of version 1 gives the three keys that the rows carry, one of version 2 none`() throws {
-        _ = try writeSecret(.withStoreKeys)
-        let keys = ["authentication", "record", "lookup"].map { use in
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: SymmetricKey(data: Data(0..<32)),
-                info: Data("ostiary.software-enclave.\(use).v1".utf8), outputByteCount: 32
-            ).withUnsafeBytes { Data($0) }
-        }
-        #expect(try formerKeys() == keys[0] + keys[1] + keys[2])
-        _ = try writeSecret(.current)
-        #expect(try formerKeys() == nil)
-    }
-
-    @Test func `a new secret is of version 2`() throws {
-        _ = try open(createIfMissing: true)
-        #expect(try formerKeys() == nil)
-        #expect(try contents()[4] == 2)
-    }
-
-    @Test func `retiring the keys changes the version alone, and what was sealed opens`() throws {
-        let before = try writeSecret(.withStoreKeys)
-        let blob = try Self.seal(in: open())
-        for _ in 1...2 {
-            try former.retire()
-            #expect(try contents()[5..<37] == before[5..<37])
-            #expect(try contents()[4] == 2)
-            #expect(try formerKeys() == nil)
-            try Self.unseal(blob, in: open())
-        }
-        #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [DeviceSecretFile.name])
-    }
-
-    @Test func `a secret that cannot be used is not retired`() throws {
-        let before = try writeSecret(.withStoreKeys)
-        try #require(chmod(path, 0o640) == 0)
-        #expect(throws: EnclaveError.deviceSecretUnreadable(.permissive)) { try former.retire() }
-        #expect(throws: EnclaveError.deviceSecretUnreadable(.permissive)) { _ = try former.read() }
+    @Test(arguments: [0, 1, 3] as [UInt8])
+    func `a secret of another version is refused and stays`(version: UInt8) throws {
+        let head = Data("OSDS".utf8) + [version]
+        let check = HMAC<SHA256>.authenticationCode(for: head, using: SymmetricKey(data: Data(0..<32)))
+        try replace(with: head + Data(0..<32) + Data(check))
+        let before = try contents()
+        #expect(throws: EnclaveError.deviceSecretUnreadable(.unknownVersion)) { _ = try open(createIfMissing: true) }
         #expect(try contents() == before)
     }
 }

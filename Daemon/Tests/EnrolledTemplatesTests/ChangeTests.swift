@@ -1,3 +1,4 @@
+import Cancellations
 import EnrolledTemplates
 import FingerprintTestSupport
 import FingerprintReader
@@ -49,7 +50,7 @@ import Testing
             return
         }
         #expect(helper.client().current() == second)
-        try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try stack.fingerprintReader().withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             try claimed.delete(.rightIndex)
         }
         _ = try told.waitForLast("it is gone") { $0 == .none }
@@ -77,7 +78,8 @@ import Testing
         let follower = helper.client().follow { told.add($0) }
         defer { follower.stop() }
         let first = try told.waitForLast("a finger is enrolled") { $0.hexadecimal != nil }
-        let result = try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        let result = try stack.fingerprintReader().withClaim(until: PollableCancellation()) {
+            (claimed) throws(ReaderFailure) in
             try claimed.verify(within: .seconds(20)) { if $0 == .armed { try? stack.play(.touch("owner")) } }
         }
         #expect(result == .match)

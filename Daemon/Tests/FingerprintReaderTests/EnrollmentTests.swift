@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintTestSupport
 import Glibc
 import Testing
@@ -10,11 +11,12 @@ import Testing
 
     /// One enrolment; `touch` is called with each event.
     func enroll(
-        _ finger: Finger, on stack: FingerprintStack, _ stop: ReaderStop? = nil,
+        _ finger: Finger, on stack: FingerprintStack, _ stop: PollableCancellation? = nil,
         within duration: Duration = .seconds(120),
         _ touch: (Event) throws -> Void
     ) throws -> ClaimedReader.EnrollmentResult {
-        try stack.fingerprintReader().withClaim(until: stop ?? ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try stack.fingerprintReader().withClaim(until: stop ?? PollableCancellation()) {
+            (claimed) throws(ReaderFailure) in
             try claimed.enroll(finger, within: duration) { event in
                 do { try touch(event) } catch { Issue.record(error) }
             }
@@ -68,7 +70,7 @@ import Testing
 
     @Test func `an enrolment that is cancelled leaves nothing`() throws {
         let stack = try FingerprintStack()
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) {
             try enroll(.rightIndex, on: stack, stop) { event in
                 if event == .stagePassed(2) { stop.cancel() } else { try stack.play(.touch("owner")) }
@@ -103,7 +105,7 @@ import Testing
         let stack = try FingerprintStack()
         try stack.enroll(.rightIndex, skin: "owner")
         #expect(throws: ReaderFailure.nothingEnrolled) {
-            try stack.fingerprintReader().withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try stack.fingerprintReader().withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 try claimed.delete(.leftIndex)
             }
         }

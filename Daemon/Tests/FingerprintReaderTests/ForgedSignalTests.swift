@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintTestSupport
 import Glibc
 import SystemBusTestSupport
@@ -19,7 +20,7 @@ import Testing
         try service.addFingerPresence()
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
         var toldCount = 0
-        try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             try claimed.waitUntilFingerIsOff {
                 toldCount += 1
                 do { try service.liftFinger() } catch { Issue.record(error) }
@@ -35,7 +36,7 @@ import Testing
         let service = try MisbehavingFprint(matchingDuring: nil, on: bus)
         try service.addFingerPresence()
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) {
             try reader.withClaim(until: stop) { (claimed) throws(ReaderFailure) in
                 try claimed.waitUntilFingerIsOff { stop.cancel() }
@@ -48,7 +49,7 @@ import Testing
         let service = try MisbehavingFprint(matchingDuring: nil, on: bus)
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
         var toldCount = 0
-        try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             try claimed.waitUntilFingerIsOff { toldCount += 1 }
         }
         #expect(toldCount == 0)
@@ -78,13 +79,13 @@ import Testing
         let own = try #require(paths.first { $0.path != other }).path
         try stack.enroll(.rightIndex, skin: "owner", path: own)
         try stack.enroll(.leftIndex, skin: "other", at: .identifying, path: other)
-        let result = try stack.fingerprintReader().withClaim(of: own, until: ReaderStop()) {
+        let result = try stack.fingerprintReader().withClaim(of: own, until: PollableCancellation()) {
             (claimed) throws(ReaderFailure) in
             try claimed.verify(within: .seconds(120)) { event in
                 guard event == .armed else { return }
                 do {
                     // The same fprintd sends it to everybody.
-                    let matched = try stack.fingerprintReader().withClaim(of: other, until: ReaderStop()) {
+                    let matched = try stack.fingerprintReader().withClaim(of: other, until: PollableCancellation()) {
                         (claimed) throws(ReaderFailure) in
                         try claimed.verify(within: .seconds(120)) { event in
                             if event == .armed { try? stack.play(.touch("other"), at: .identifying) }
@@ -146,7 +147,7 @@ import Testing
         let bus = try PrivateBus()
         let service = try MisbehavingFprint(matchingDuring: .stop, on: bus, sendsMissAfterStart: true)
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
-        let results = try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        let results = try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             [try claimed.verify(within: .seconds(120)) { _ in }, try claimed.verify(within: .seconds(20)) { _ in }]
         }
         #expect(results == [.noMatch, .noMatch])
@@ -157,7 +158,7 @@ import Testing
         let bus = try PrivateBus()
         let service = try MisbehavingFprint(matchingDuring: .stop, on: bus)
         let reader = FingerprintReader(socketPath: bus.path, serviceUserID: getuid())
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) { try reader.verify(stop) { if $0 == .armed { stop.cancel() } } }
         withExtendedLifetime(service) {}
     }

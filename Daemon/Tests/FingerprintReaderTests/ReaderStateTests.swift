@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintTestSupport
 import Glibc
 import StoreTestSupport
@@ -53,7 +54,9 @@ import Testing
         }
         #expect(Set(fingers) == [.rightIndex, .leftThumb])
         for finger in [Finger.rightIndex, .leftThumb] {
-            try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in try claimed.delete(finger) }
+            try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
+                try claimed.delete(finger)
+            }
         }
         #expect(reader.state() == .nothingEnrolled(Self.virtual))
     }

@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintTestSupport
 import Glibc
 import SystemBusTestSupport
@@ -36,7 +37,7 @@ import Testing
     @Test(arguments: [false, true])
     func `fprintd that is killed after the claim ends it, even if it is started again`(isRestarted: Bool) throws {
         #expect(throws: ReaderFailure.serviceEnded) {
-            try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 attempt { try stack.killService() }
                 if isRestarted { attempt { try stack.startService() } }
                 return try claimed.verify(within: .seconds(120)) { _ in Issue.record("armed") }
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test func `fprintd that is killed before the release leaves the result as it was`() throws {
-        let result = try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        let result = try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             let result = try claimed.verify(within: .seconds(120)) { event in
                 if event == .armed { attempt { try stack.play(.touch("owner")) } }
             }
@@ -116,7 +117,7 @@ import Testing
 
     @Test func `fprintd that does not answer the start ends the verification by time-out`() throws {
         #expect(throws: ReaderFailure.silent) {
-            try impatient.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try impatient.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 stack.freezeService()
                 return try claimed.verify(within: .seconds(120)) { _ in Issue.record("armed") }
             }
@@ -134,7 +135,7 @@ import Testing
     }
 
     @Test func `a cancelled verification ends soon although fprintd does not answer`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         let begin = ContinuousClock.now
         #expect(throws: ReaderFailure.stopped) {
             try impatient.verify(stop) { event in
@@ -168,7 +169,7 @@ import Testing
     @Test func `a cancel ends the wait for a bus that says nothing`() throws {
         let mute = try MuteListener()
         let reader = FingerprintReader(socketPath: mute.path, serviceUserID: getuid())
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         stop.cancel()
         #expect(throws: ReaderFailure.stopped) { try reader.verify(stop) { _ in } }
     }

@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintTestSupport
 import Foundation
 import Glibc
@@ -31,7 +32,7 @@ import Testing
 
     @Test func `another finger does not match, and the next touch is asked for in the same claim`() throws {
         var results: [ClaimedReader.VerificationResult] = []
-        try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
             for skin in ["stranger", "owner", "stranger"] {
                 results.append(
                     try claimed.verify(within: .seconds(120)) { event in
@@ -58,7 +59,7 @@ import Testing
 
     @Test func `a finger that is not enrolled cannot be verified`() throws {
         #expect(throws: ReaderFailure.nothingEnrolled) {
-            try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 try claimed.verify(.leftThumb, within: .seconds(120)) { _ in }
             }
         }
@@ -67,7 +68,7 @@ import Testing
 
     @Test func `a user without fingers cannot be verified`() throws {
         #expect(throws: ReaderFailure.nothingEnrolled) {
-            try reader.withClaim(for: "nobody", until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try reader.withClaim(for: "nobody", until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 try claimed.verify(within: .seconds(120)) { _ in play(.touch("owner")) }
             }
         }
@@ -94,7 +95,7 @@ import Testing
 
     @Test func `a reader that is unplugged between claim and start is disconnected`() throws {
         #expect(throws: ReaderFailure.disconnected) {
-            try reader.withClaim(until: ReaderStop()) { (claimed) throws(ReaderFailure) in
+            try reader.withClaim(until: PollableCancellation()) { (claimed) throws(ReaderFailure) in
                 play(.unplug)
                 return try claimed.verify(within: .seconds(120)) { _ in }
             }
@@ -104,7 +105,7 @@ import Testing
     // MARK: ends
 
     @Test func `a verification that is cancelled is no miss, and disarms the reader`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) {
             try reader.verify(stop) { event in
                 guard event == .armed else { return }
@@ -119,7 +120,7 @@ import Testing
     }
 
     @Test func `a touch that came before the cancel was noticed does not count`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) {
             try reader.verify(stop) { event in
                 guard event == .armed else { return }
@@ -131,14 +132,14 @@ import Testing
     }
 
     @Test func `nothing is claimed for a verification that was cancelled before`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         stop.cancel()
         #expect(throws: ReaderFailure.stopped) { try reader.verify(stop) { _ in Issue.record("armed") } }
         try expectFree()
     }
 
     @Test func `a claim is given back when it is cancelled between claim and start`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         #expect(throws: ReaderFailure.stopped) {
             try reader.withClaim(until: stop) { (claimed) throws(ReaderFailure) in
                 stop.cancel()
@@ -150,7 +151,7 @@ import Testing
 
     @Test func `a cancel at any moment of claim and start leaves the reader free`() throws {
         for microseconds in stride(from: UInt32(0), to: 20_000, by: 250) {
-            let stop = try ReaderStop()
+            let stop = try PollableCancellation()
             Thread.detachNewThread {
                 usleep(microseconds)
                 stop.cancel()
@@ -171,7 +172,8 @@ import Testing
 
     @Test func `an error of the borrower gives the claim back`() throws {
         #expect(throws: ReaderFailure.unexpected("mine")) {
-            try reader.withClaim(until: ReaderStop()) { (_) throws(ReaderFailure) in throw .unexpected("mine") }
+            try reader.withClaim(until: PollableCancellation()) { (_) throws(ReaderFailure) in throw .unexpected("mine")
+            }
         }
         try expectFree()
     }
@@ -196,10 +198,10 @@ import Testing
 extension FingerprintReader {
     /// One verification in a claim of its own; `touch` is called with each event.
     func verify(
-        _ stop: ReaderStop? = nil, within duration: Duration = .seconds(120),
+        _ stop: PollableCancellation? = nil, within duration: Duration = .seconds(120),
         _ touch: (ClaimedReader.VerificationEvent) throws -> Void
     ) throws -> ClaimedReader.VerificationResult {
-        try withClaim(until: stop ?? ReaderStop()) { (claimed) throws(ReaderFailure) in
+        try withClaim(until: stop ?? PollableCancellation()) { (claimed) throws(ReaderFailure) in
             try claimed.verify(within: duration) { event in
                 do { try touch(event) } catch { Issue.record(error) }
             }

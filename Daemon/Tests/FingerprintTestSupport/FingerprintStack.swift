@@ -1,3 +1,4 @@
+import Cancellations
 public import FingerprintReader
 import Foundation
 import Glibc
@@ -141,7 +142,7 @@ public final class FingerprintStack {
 
     /// Claims the first reader and gives it back; throws when it cannot be had.
     public func claimOnce() throws {
-        try fingerprintReader().withClaim(of: Self.device, until: ReaderStop()) { _ in }
+        try fingerprintReader().withClaim(of: Self.device, until: PollableCancellation()) { _ in }
     }
 
     /// Waits until the first reader can be had: fprintd notices a moment later that a program has ended.
@@ -174,7 +175,7 @@ public final class FingerprintStack {
         _ finger: Finger, skin: String, at reader: VirtualReader = .verifying, path: String? = nil,
         of user: String? = nil
     ) throws {
-        let result = try fingerprintReader().withClaim(for: user, of: path, until: ReaderStop()) {
+        let result = try fingerprintReader().withClaim(for: user, of: path, until: PollableCancellation()) {
             (claimed) throws(ReaderFailure) in
             try claimed.enroll(finger, within: .seconds(120)) { event in
                 switch event {

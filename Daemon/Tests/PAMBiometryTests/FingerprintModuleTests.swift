@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintReader
 import FingerprintTestSupport
 import Glibc
@@ -25,7 +26,7 @@ import Testing
     }
 
     /// One attempt; `play` is called when the module waits for a finger the first time.
-    func recognize(until stop: ReaderStop? = nil, _ play: () throws -> Void) throws -> (
+    func recognize(until stop: PollableCancellation? = nil, _ play: () throws -> Void) throws -> (
         Result<PAMRecognition, PAMFailure>, [String]
     ) {
         var texts: [String] = []
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func `an attempt that is cancelled disarms the reader, and another program can have it`() throws {
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         let (result, _) = try recognize(until: stop) { stop.cancel() }
         #expect(result == .failure(.stopped))
         try stack.waitUntilFree()

@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintReader
 import Glibc
 import PAMTestSupport
@@ -19,10 +20,10 @@ extension PAMServices {
 
     /// One attempt; `take` is called with each text.
     func recognize(
-        within duration: Duration = .seconds(60), bus: String = "/dev/null", until stop: ReaderStop? = nil,
+        within duration: Duration = .seconds(60), bus: String = "/dev/null", until stop: PollableCancellation? = nil,
         _ take: (PAMText) throws -> Void = { _ in }
     ) throws -> Result<PAMRecognition, PAMFailure> {
-        let stop = try stop ?? ReaderStop()
+        let stop = try stop ?? PollableCancellation()
         var problem: (any Error)?
         let result: Result<PAMRecognition, PAMFailure>
         do throws(PAMFailure) {

@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintReader
 import Foundation
 import Glibc
@@ -151,7 +152,7 @@ import Testing
 
     @Test func `an attempt that is cancelled ends at once`() throws {
         try services.writeStarter("sleep 1000")
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         var processID: pid_t?
         let result = try services.recognize(until: stop) { text in
             processID = pid_t(text.text.string)
@@ -165,7 +166,7 @@ import Testing
 
     @Test func `a result that came before the cancel was noticed does not count`() throws {
         try services.writeScript("echo begun")
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         let result = try services.recognize(until: stop) { _ in
             stop.cancel()
             try eventually("the helper ended") { runningPrompts(named: "ostiary-pam").isEmpty }
@@ -175,7 +176,7 @@ import Testing
 
     @Test func `nothing is started for an attempt that was cancelled before`() throws {
         try services.writeScript("touch \(services.folder.path)/begun")
-        let stop = try ReaderStop()
+        let stop = try PollableCancellation()
         stop.cancel()
         #expect(try services.recognize(until: stop) == .failure(.stopped))
         #expect(access(services.folder.path("begun"), F_OK) != 0)
@@ -194,6 +195,6 @@ import Testing
     @Test func `without the helper nobody is recognised`() throws {
         try services.write("auth required pam_permit.so\n")
         let recognizer = services.recognizer(program: services.folder.path("ostiary-pam"))
-        #expect(throws: PAMFailure.withoutHelper) { try recognizer.recognize(until: ReaderStop()) { _ in } }
+        #expect(throws: PAMFailure.withoutHelper) { try recognizer.recognize(until: PollableCancellation()) { _ in } }
     }
 }

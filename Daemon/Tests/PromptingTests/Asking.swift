@@ -2,6 +2,7 @@ import ExactNames
 import Foundation
 import Glibc
 import Prompting
+import PromptProtocol
 import SecretMemory
 import Synchronization
 import TerminalTestSupport

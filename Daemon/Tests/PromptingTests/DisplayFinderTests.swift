@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 @testable import Prompting
+import Settings
 import StoreTestSupport
 import SystemBusTestSupport
 import TerminalTestSupport

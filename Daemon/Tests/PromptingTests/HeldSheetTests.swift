@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import PromptProtocol
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

@@ -1,7 +1,9 @@
 import ExactNames
 import Foundation
 import Glibc
+import PromptProtocol
 import Prompting
+import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

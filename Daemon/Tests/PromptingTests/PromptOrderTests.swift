@@ -1,14 +1,23 @@
 import ExactNames
 @testable import Prompting
+import StoreTestSupport
 import Testing
 
 @Suite struct PromptOrderTests {
     /// What happens at a place: a question comes in, or the visible one ends, if there is one.
+    ///
+    /// A program is named by a word: "a" is a program of no owner, "1:a" one of the first owner.
     enum Step {
         case ask(String)
         case end
         /// The oldest waiting question of this program is withdrawn.
         case withdraw(String)
+    }
+
+    private static func program(_ word: String) -> ProgramOfOwner {
+        let parts = word.split(separator: ":").map(String.init)
+        guard parts.count == 2, let number = UInt8(parts[0]) else { return ProgramOfOwner(stringLiteral: word) }
+        return ProgramOfOwner(owner: .numbered(number), program: ExactName(parts[1]))
     }
 
     /// The programs in the order in which their questions become visible at one place.
@@ -19,7 +28,7 @@ import Testing
         for step in steps {
             switch step {
             case .ask(let program):
-                switch order.enter(ExactName(program), at: .dialog) {
+                switch order.enter(Self.program(program), at: .dialog) {
                 case .turn(let ticket):
                     #expect(visible == nil)
                     (visible, programs[ticket]) = (ticket, program)
@@ -69,6 +78,9 @@ import Testing
         ("a b -b b . .", "a b"),
         ("a b -b . . ", "a"),
         ("a a a a a a b . . ", "a refused b a"),
+        // Programs of one name, of two owners.
+        ("1:a 1:a 1:a 2:a . . . .", "1:a 2:a 1:a 1:a"),
+        ("1:a 2:a 1:a 1:a -1:a . . .", "1:a 2:a 1:a"),
     ]) func `turns at one place`(_ text: String, _ expected: String) throws {
         #expect(try shown(steps(text)) == expected)
     }
@@ -77,7 +89,7 @@ import Testing
         var (order, tickets): (PromptOrder, [PromptOrder.Ticket: String]) = (PromptOrder(), [:])
         guard case .turn(var visible) = order.enter("a", at: .dialog) else { Issue.record("no turn"); return }
         for program in ["a", "a", "b", "b", "b", "c", "c", "new"] {
-            guard case .waits(let ticket) = order.enter(ExactName(program), at: .dialog) else {
+            guard case .waits(let ticket) = order.enter(Self.program(program), at: .dialog) else {
                 Issue.record("no place"); return
             }
             tickets[ticket] = program
@@ -93,7 +105,7 @@ import Testing
     @Test func `a question beyond a limit is refused, one at the limit is not`() {
         var order = PromptOrder()
         func fill(_ place: PromptPlace, _ programs: [String]) -> [Bool] {
-            programs.map { order.enter(ExactName($0), at: place) != .refused }
+            programs.map { order.enter(Self.program($0), at: place) != .refused }
         }
         let many = (0...PromptOrder.maximumWaitingCount).map { "\($0)" }
         let dialog = fill(.dialog, many + ["late"])
@@ -103,7 +115,26 @@ import Testing
         #expect(terminal == Array(repeating: true, count: limit + 1) + [false, true])
     }
 
-    @Test func `one program asks at no more than eight places, all programs at no more than 64`() {
+    @Test func `another owner's program of the same name is not held up`() {
+        var order = PromptOrder()
+        func isRefused(_ program: String, at place: PromptPlace) -> Bool {
+            order.enter(Self.program(program), at: place) == .refused
+        }
+        for count in 0...PromptOrder.maximumWaitingCountOfProgram {
+            let isHeldUp = isRefused("1:a", at: .dialog)
+            #expect(!isHeldUp, "\(count) wait")
+        }
+        let waiting = [isRefused("1:a", at: .dialog), isRefused("2:a", at: .dialog)]
+        #expect(waiting == [true, false])
+        for terminal in UInt32(1)..<8 {
+            let isHeldUp = isRefused("1:a", at: .terminal(terminal))
+            #expect(!isHeldUp, "terminal \(terminal)")
+        }
+        let places = [isRefused("1:a", at: .terminal(8)), isRefused("2:a", at: .terminal(8))]
+        #expect(places == [true, false])
+    }
+
+    @Test func `one program asks at no more than eight places, all of an owner at no more than 64`() {
         var order = PromptOrder()
         var tickets: [PromptOrder.Ticket] = []
         for terminal in UInt32(0)..<64 {
@@ -114,8 +145,26 @@ import Testing
             let ninth = order.enter("0", at: .dialog)
             #expect(ninth == .refused)
         }
-        func isRefused(_ program: String) -> Bool { order.enter(ExactName(program), at: .dialog) == .refused }
+        func isRefused(_ program: String) -> Bool { order.enter(Self.program(program), at: .dialog) == .refused }
         let refusals = [isRefused("new"), order.leave(tickets[0]) != nil, isRefused("1"), isRefused("new")]
         #expect(refusals == [true, false, true, false])
+    }
+
+    @Test func `an owner with many programs takes no place of another one, and there are 256 of all`() {
+        var order = PromptOrder()
+        func isRefused(_ owner: UInt8, at terminal: UInt32) -> Bool {
+            let program = ProgramOfOwner(owner: .numbered(owner), program: "\(terminal)")
+            return order.enter(program, at: .terminal(terminal)) == .refused
+        }
+        for owner in UInt8(0)..<4 {
+            let terminals = UInt32(owner) * 64..<UInt32(owner) * 64 + 64
+            let refusals = terminals.map { isRefused(owner, at: $0) }
+            #expect(!refusals.contains(true))
+            // The last owner's would be one too many of all.
+            let further = isRefused(owner, at: 1000)
+            #expect(further)
+        }
+        let newcomer = isRefused(4, at: 1000)
+        #expect(newcomer)
     }
 }

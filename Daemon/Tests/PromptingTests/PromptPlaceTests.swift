@@ -1,6 +1,8 @@
 import ExactNames
 import Glibc
 import Prompting
+import PromptProtocol
+import Settings
 import TerminalTestSupport
 import Testing
 

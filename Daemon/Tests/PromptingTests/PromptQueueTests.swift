@@ -1,8 +1,10 @@
 import ExactNames
 import Foundation
 @testable import Prompting
+import PromptProtocol
 import Synchronization
 import SecretMemory
+import StoreTestSupport
 import Testing
 
 /// Shows nothing; answers when the test says so. A caller's process id says on which terminal it is; 0 is none.
@@ -80,8 +82,9 @@ private final class TestClock: Sendable {
             terminalDevice: { caller in caller.processID == 0 ? nil : UInt32(caller.processID) })
     }
 
-    private func ask(_ program: ExactName, terminal: Int32 = 0) throws -> Asking {
-        let caller = PromptCaller(processID: terminal, process: nil, userID: 0, program: program, terminal: nil)
+    private func ask(_ program: ExactName, of owner: OwnerID? = nil, terminal: Int32 = 0) throws -> Asking {
+        let caller = PromptCaller(
+            processID: terminal, process: nil, userID: 0, owner: owner, program: program, terminal: nil)
         return try Asking(queue, .passcode, on: caller)
     }
 
@@ -192,8 +195,8 @@ private final class TestClock: Sendable {
         #expect(asking.wait() == .cancelled)
     }
 
-    private func expectAsked(_ program: ExactName, terminal: Int32) throws {
-        let asking = try ask(program, terminal: terminal)
+    private func expectAsked(_ program: ExactName, of owner: OwnerID? = nil, terminal: Int32) throws {
+        let asking = try ask(program, of: owner, terminal: terminal)
         prompter.waitForQuestion()
         prompter.answer(.confirmed, terminal: terminal)
         #expect(asking.wait() == .confirmed)
@@ -213,6 +216,14 @@ private final class TestClock: Sendable {
         #expect(try ask("nag", terminal: 9).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
         #expect(try ask("nag").wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
         for terminal in Int32(1)...3 { try expectAsked("other", terminal: terminal) }
+    }
+
+    @Test func `another owner's program of the same name is not held up, nor on the same terminal`() throws {
+        for _ in 0..<3 { try cancel("nag", terminal: 3) }
+        #expect(try ask("nag").wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        #expect(try ask("other", terminal: 3).wait() == .unavailable(.coolingDown(remaining: .seconds(30))))
+        try expectAsked("nag", of: .numbered(1), terminal: 0)
+        try expectAsked("nag", of: .numbered(1), terminal: 3)
     }
 
     @Test func `programs without a terminal do not hold each other back`() throws {
@@ -385,7 +396,7 @@ private final class TestClock: Sendable {
 @Suite struct PromptCooldownTests {
     private let start = ContinuousClock.now
 
-    private func cooldown(_ seconds: [Int], _ program: ExactName = "a") -> PromptCooldown {
+    private func cooldown(_ seconds: [Int], _ program: ProgramOfOwner = "a") -> PromptCooldown {
         var cooldown = PromptCooldown()
         for second in seconds {
             cooldown.note(
@@ -416,6 +427,17 @@ private final class TestClock: Sendable {
         #expect(cooldown([0, 0, 0]).remaining(for: [.program("b")], at: start) == nil)
     }
 
+    @Test func `another owner's program of the same name is not held up, nor on the same terminal`() {
+        let (one, other) = (OwnerID.numbered(1), OwnerID.numbered(2))
+        func sources(of owner: OwnerID) -> [PromptCooldown.Source] {
+            [.program(ProgramOfOwner(owner: owner, program: "a")), .terminal(7, of: owner)]
+        }
+        var cooldown = PromptCooldown()
+        for _ in 0..<3 { cooldown.note(.unanswered(after: .zero), of: sources(of: one), at: start) }
+        for source in sources(of: one) { #expect(cooldown.remaining(for: [source], at: start) == .seconds(30)) }
+        #expect(cooldown.remaining(for: sources(of: other), at: start) == nil)
+    }
+
     @Test func `an answer in between begins the count again`() {
         var cooldown = cooldown([0, 1])
         cooldown.note(.answered, of: [.program("a")], at: start.advanced(by: .seconds(2)))
@@ -425,9 +447,9 @@ private final class TestClock: Sendable {
 
     @Test func `a program that has a terminal's name is not that terminal`() {
         var cooldown = PromptCooldown()
-        for _ in 0..<3 { cooldown.note(.unanswered(after: .zero), of: [.terminal(7)], at: start) }
+        for _ in 0..<3 { cooldown.note(.unanswered(after: .zero), of: [.terminal(7, of: nil)], at: start) }
         #expect(cooldown.remaining(for: [.program("7")], at: start) == nil)
-        #expect(cooldown.remaining(for: [.program("7"), .terminal(7)], at: start) == .seconds(30))
+        #expect(cooldown.remaining(for: [.program("7"), .terminal(7, of: nil)], at: start) == .seconds(30))
         #expect(cooldown.remaining(for: [], at: start) == nil)
     }
 

@@ -2,6 +2,7 @@ import Foundation
 @testable import Prompting
 @testable import PromptProtocol
 import SecretMemory
+import Settings
 import TerminalTestSupport
 import Testing
 import UnixSocket

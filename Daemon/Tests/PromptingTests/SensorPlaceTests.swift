@@ -1,5 +1,6 @@
 import Glibc
 import PromptProtocol
+import Settings
 import SystemBusTestSupport
 import TerminalTestSupport
 import Testing

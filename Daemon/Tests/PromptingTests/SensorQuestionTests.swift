@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
-import PromptProtocol
 import Prompting
+import PromptProtocol
+import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

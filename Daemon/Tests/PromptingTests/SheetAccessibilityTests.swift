@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import PromptProtocol
+import Settings
 import StoreTestSupport
 import SystemBusTestSupport
 import TerminalTestSupport

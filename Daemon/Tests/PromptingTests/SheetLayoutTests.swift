@@ -2,6 +2,8 @@ import ExactNames
 import Foundation
 import Glibc
 import Prompting
+import PromptProtocol
+import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Prompting
+import PromptProtocol
 import TerminalTestSupport
 import Testing
 

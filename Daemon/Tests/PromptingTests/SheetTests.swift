@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import Prompting
+import PromptProtocol
+import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

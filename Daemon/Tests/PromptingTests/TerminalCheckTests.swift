@@ -2,6 +2,7 @@ import ExactNames
 import Foundation
 import Glibc
 @testable import Prompting
+import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

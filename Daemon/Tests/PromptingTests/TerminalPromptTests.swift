@@ -3,6 +3,8 @@ import ExactNames
 import Foundation
 import Glibc
 import Prompting
+import PromptProtocol
+import Settings
 import TerminalTestSupport
 import Testing
 import UnixSocket

@@ -4,11 +4,13 @@ import Broker
 import BrokerTestSupport
 import CTAP
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import SecurityKeyTestSupport
 import SecurityKeys
+import Settings
 import StoreTestSupport
 import Synchronization
 import TerminalTestSupport

@@ -2,7 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import GRDB
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
 import SecurityKeyTestSupport
 import StoreTestSupport

@@ -1,12 +1,13 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
 import ProtectedObjects
 import SecretMemory
 import SecurityKeyTestSupport
+import Settings
 import Testing
 import Vault
 

@@ -3,9 +3,10 @@ import BrokerTestSupport
 import Foundation
 import Glibc
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import SecurityKeyTestSupport
 import StoreTestSupport
 import Testing

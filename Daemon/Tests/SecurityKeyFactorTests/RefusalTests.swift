@@ -6,10 +6,11 @@ import CanonicalCBOR
 import Foundation
 import Glibc
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passkeys
-import Prompting
+import PromptProtocol
 import SecurityKeyTestSupport
 import StoreTestSupport
 import Synchronization

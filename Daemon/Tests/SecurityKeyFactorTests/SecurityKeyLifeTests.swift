@@ -3,9 +3,10 @@ import BrokerTestSupport
 import Foundation
 import KeySlots
 import OstiaryMessages
-import Prompting
+import Owners
 import Refusals
 import SecretMemory
+import Settings
 import StoreTestSupport
 import TPMTestSupport
 import Testing

@@ -1,5 +1,6 @@
 package import AuthenticatorRequests
 package import CTAP
+package import Cancellations
 package import Crypto
 import Foundation
 import Synchronization
@@ -30,7 +31,7 @@ package final class FIDO2Engine: KeyEngine {
                 clock: { start.duration(to: .now) }))
     }
 
-    package func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] {
+    package func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8] {
         authenticator.withLock { $0.respond(to: request, until: cancellation) }
     }
 

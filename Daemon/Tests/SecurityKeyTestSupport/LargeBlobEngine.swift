@@ -1,4 +1,5 @@
 import CTAP
+package import Cancellations
 import CanonicalCBOR
 import Crypto
 import Foundation
@@ -32,7 +33,7 @@ package final class LargeBlobEngine: KeyEngine {
     /// Flips a bit of each blob. The array's trailer is right again afterwards.
     package func damageBlobs() { state.withLock { $0.array.damage() } }
 
-    package func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] {
+    package func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8] {
         let inner = inner
         return state.withLock { state in
             state.respond(to: request) { inner.respond(toCBOR: $0, until: cancellation) }

@@ -1,3 +1,4 @@
+package import Cancellations
 import Foundation
 import Glibc
 package import StoreTestSupport
@@ -8,7 +9,7 @@ package protocol KeyEngine: Sendable {
     /// The capabilities in the answer to CTAPHID_INIT.
     var capabilities: UInt8 { get }
     /// Answers CTAPHID_CBOR.
-    func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8]
+    func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8]
     /// Answers CTAPHID_MSG.
     func respond(toMessage request: [UInt8]) -> [UInt8]
 }
@@ -103,7 +104,7 @@ package final class SoftwareKey: Sendable {
     private static let channel: [UInt8] = [0, 0, 0, 1]
 
     private func serve(_ connection: CInt) {
-        var running: TestCancellation?
+        var running: Cancellation?
         while let report = Self.read(connection) {
             let command = report[4] & 0x7F
             if command == Self.cancel {
@@ -121,7 +122,7 @@ package final class SoftwareKey: Sendable {
             case Self.initialize:
                 send(command, request + Self.channel + [2, 5, 0, 0, engine.capabilities], to: report, connection)
             case Self.cbor, Self.message:
-                let cancellation = TestCancellation()
+                let cancellation = Cancellation()
                 running = cancellation
                 Thread.detachNewThread { [self, request] in
                     answer(command, request, to: report, connection, cancellation)
@@ -132,7 +133,7 @@ package final class SoftwareKey: Sendable {
     }
 
     private func answer(
-        _ command: UInt8, _ request: [UInt8], to report: [UInt8], _ connection: CInt, _ cancellation: TestCancellation
+        _ command: UInt8, _ request: [UInt8], to report: [UInt8], _ connection: CInt, _ cancellation: Cancellation
     ) {
         state.withLock { $0.requests.append(request) }
         let done = Done()

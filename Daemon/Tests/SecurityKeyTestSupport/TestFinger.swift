@@ -1,5 +1,6 @@
-package import AuthenticatorRequests
+import AuthenticatorRequests
 package import CTAP
+package import Cancellations
 import Glibc
 import Synchronization
 
@@ -39,7 +40,7 @@ package final class TestFinger: UserInteraction {
     }
 
     package func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         state.withLock { $0.waitCount += 1 }
         while !isThere() {
@@ -53,7 +54,7 @@ package final class TestFinger: UserInteraction {
     package var verificationTriesLeft: Int { state.withLock { $0.tries } }
 
     package func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         guard verificationTriesLeft > 0 else { throw .verificationBlocked }
         _ = try confirmPresence(for: request, until: cancellation)

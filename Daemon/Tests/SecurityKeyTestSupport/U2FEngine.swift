@@ -1,3 +1,4 @@
+package import Cancellations
 package import Crypto
 import Foundation
 import Synchronization
@@ -13,7 +14,7 @@ package final class U2FEngine: KeyEngine {
     /// - Parameter certificate: any X.509 certificate in DER.
     package init(_ finger: TestFinger, certificate: [UInt8]) { (self.finger, self.certificate) = (finger, certificate) }
 
-    package func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] { [0x01] }
+    package func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8] { [0x01] }
 
     package func respond(toMessage request: [UInt8]) -> [UInt8] {
         guard request.count >= 7 else { return [0x67, 0x00] }

@@ -1,3 +1,4 @@
+import Cancellations
 import Foundation
 import Glibc
 import SecurityKeyTestSupport
@@ -161,7 +162,7 @@ final class CardKey: Sendable {
     }
 
     private final class Running: Sendable {
-        let cancellation = TestCancellation()
+        let cancellation = Cancellation()
         private let result = Mutex<[UInt8]?>(nil)
 
         var answer: [UInt8]? { result.withLock { $0 } }

@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import Crypto
 import Foundation
 import Glibc
@@ -17,7 +18,7 @@ import UnixSocket
     .enabled(if: TestReaders.obstacle == nil, "a pcscd of the test's own must be possible"))
 struct CardKeyTests {
     let readers: TestReaders
-    let cancellation = TestCancellation()
+    let cancellation = Cancellation()
     let finger = TestFinger()
 
     init() throws { readers = try TestReaders() }

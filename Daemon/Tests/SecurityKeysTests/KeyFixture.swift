@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import Crypto
 import ExactNames
 import Foundation
@@ -13,7 +14,7 @@ import Testing
 /// A folder where keys in software are plugged in, and the part under test with the real `ostiary-fido`.
 struct KeyFixture {
     let folder: TestFolder
-    let cancellation = TestCancellation()
+    let cancellation = Cancellation()
 
     init() throws { folder = try TestFolder() }
 

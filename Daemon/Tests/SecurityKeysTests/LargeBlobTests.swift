@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import SecurityKeyTestSupport
 import Testing
 
@@ -203,11 +204,11 @@ import Testing
         let request: [UInt8] = [Self.largeBlobs, 0xA3, 0x02, 0x51] + empty + [0x03, 0x00, 0x04, 0x11]
         let engine = engineWithPIN()
         #expect(engine.serializedArray == empty)
-        #expect(engine.respond(toCBOR: request, until: TestCancellation()) == [0x36])
-        #expect(LargeBlobEngine(finger).respond(toCBOR: request, until: TestCancellation()) == [0x00])
+        #expect(engine.respond(toCBOR: request, until: Cancellation()) == [0x36])
+        #expect(LargeBlobEngine(finger).respond(toCBOR: request, until: Cancellation()) == [0x00])
         var broken = request
         broken[10] ^= 0x01
-        #expect(LargeBlobEngine(finger).respond(toCBOR: broken, until: TestCancellation()) == [0x3D])
+        #expect(LargeBlobEngine(finger).respond(toCBOR: broken, until: Cancellation()) == [0x3D])
     }
 
     // MARK: no blob

@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import Foundation
 import SecretMemory
 import SecurityKeyTestSupport
@@ -147,7 +148,7 @@ import Testing
 
         init(_ engine: FIDO2Engine) { self.engine = engine }
 
-        func respond(toCBOR request: [UInt8], until cancellation: TestCancellation) -> [UInt8] {
+        func respond(toCBOR request: [UInt8], until cancellation: Cancellation) -> [UInt8] {
             // authenticatorClientPIN: a map that begins with the protocol and the subcommand.
             let subcommand = request.count > 5 && request[0] == 0x06 && request[4] == 0x02 ? request[5] : 0
             guard [3, 4].contains(subcommand) else { return engine.respond(toCBOR: request, until: cancellation) }

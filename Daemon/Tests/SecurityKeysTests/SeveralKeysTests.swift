@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import Foundation
 import Glibc
 import SecurityKeyTestSupport

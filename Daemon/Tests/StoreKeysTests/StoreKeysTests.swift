@@ -129,7 +129,6 @@ import Testing
 
     @Test func `a secret comes back as one`() throws {
         let blob = try keys.protect(SecretBytes(message), label: "log")
-        #expect(StoreKeys.isRecord(blob))
         let secret = try keys.unprotectSecret(blob, label: "log")
         #expect(Data(exposing: secret) == message)
         #expect(throws: StoreKeysError.unreadable) { _ = try keys.unprotectSecret(blob, label: "row") }

@@ -53,18 +53,13 @@ public enum CrashTestData {
     }
 
     /// The highest number that was written; fails if the rows do not belong to the same one.
-    ///
-    /// - Parameter withItems: false for a store from before there were items.
-    public static func consistentNumber(
-        in vault: VaultReader, owner: VaultID, withItems: Bool = true
-    ) throws -> UInt32 {
+    public static func consistentNumber(in vault: VaultReader, owner: VaultID) throws -> UInt32 {
         let number = try vault.attempts(owner: owner, subject: subject)?.failedCount ?? 0
         guard try vault.keyPair(owner: owner, role: 1)?.epoch ?? 0 == number else { throw Inconsistency() }
         let objects = try vault.objects(owner: owner, kind: .right)
         let expected = number == 0 ? [] : (max(number, 8) - 7...number).map { id($0).bytes }
         let found = objects.compactMap { $0.record?.id.bytes }
         guard Set(found) == Set(expected), found.count == objects.count else { throw Inconsistency() }
-        guard withItems else { return number }
         guard try vault.itemIDs(owner: owner).map(\.bytes) == expected, try vault.itemFaults(owner: owner).isEmpty
         else { throw Inconsistency() }
         return number

@@ -6,6 +6,9 @@ import UnixSocket
 
 /// A message bus of the test's own in the place of the system's, under a path that a test can turn to another bus.
 public final class PrivateBus {
+    /// A well-known name that nobody may have on it.
+    public static let forbiddenName = "org.example.Forbidden"
+
     /// What a daemon is told; a link to the socket of the bus that runs.
     public let path: String
     private let folder: TestFolder
@@ -60,14 +63,17 @@ public final class PrivateBus {
           \(servicesFolder.map { "<servicedir>\($0)</servicedir>" } ?? "")
           <policy context="default">
             <allow user="*"/> <allow own="*"/> <allow send_destination="*"/> <allow receive_sender="*"/>
-            <allow send_type="signal"/> <allow send_type="method_call"/>
+            <allow send_type="signal"/> <allow send_type="method_call"/> <deny own="\(forbiddenName)"/>
           </policy>
         </busconfig>
         """
     }
 
+    /// The address of the bus that runs.
+    public var address: String { "unix:path=\(socket)" }
+
     /// Where programs find the bus.
-    public var environment: [String] { ["PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(socket)"] }
+    public var environment: [String] { ["PATH=/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS=\(address)"] }
 
     // MARK: somebody on the bus
 
@@ -92,7 +98,7 @@ public final class PrivateBus {
         let output = Pipe()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/gdbus")
         process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(socket)"]
+        process.environment = ["PATH": "/usr/bin:/bin", "DBUS_SYSTEM_BUS_ADDRESS": address]
         process.standardOutput = output
         process.standardError = output
         try process.run()

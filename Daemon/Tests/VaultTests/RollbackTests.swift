@@ -124,7 +124,10 @@ import Testing
         guard case .blob(let bytes)? = row.columns.first else { throw MalformedRow() }
         #expect(bytes.hexadecimal == "030000000002020500000000000012340000000000000004")
         #expect(try Root(row) == root)
-        #expect(throws: MalformedRow.self) { try Root(row, version: 1) }
+        // A root without a mark has nothing behind its lists.
+        var other = row
+        other.columns = [.blob(Data([2]) + bytes.dropFirst())]
+        #expect(throws: MalformedRow.self) { try Root(other) }
     }
 
     @Test(arguments: 0..<24) func `no truncation of it decodes, nor one with more behind it`(count: Int) throws {

@@ -76,6 +76,37 @@ struct VaultOpeningTests {
         #expect(throws: VaultError.tooNew(found: 5, supported: 4)) { try open() }
     }
 
+    @Test(arguments: [0, 1, 2, 3] as [UInt32])
+    func `a store from before the first kept version is refused by its version, and left alone`(version: UInt32) throws
+    {
+        try open(create: true).close()
+        try VaultFixture.tamper(path, "PRAGMA user_version = \(version)")
+        let before = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(throws: VaultError.tooOld(found: version, supported: 4)) { try open() }
+        #expect(throws: VaultError.tooOld(found: version, supported: 4)) { try open(create: true) }
+        #expect(throws: VaultError.tooOld(found: version, supported: 4)) {
+            try Vault.requirePresentVersion(inFolder: folder.path, ownedBy: geteuid())
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+    }
+
+    @Test func `the version is known without the keys`() throws {
+        func check() throws { try Vault.requirePresentVersion(inFolder: folder.path, ownedBy: geteuid()) }
+        #expect(throws: VaultError.missing) { try check() }
+        try open(create: true).close()
+        try check()
+        try VaultFixture.tamper(path, "PRAGMA user_version = 5")
+        #expect(throws: VaultError.tooNew(found: 5, supported: 4)) { try check() }
+        try VaultFixture.tamper(path, "PRAGMA application_id = 1")
+        #expect(throws: VaultError.unreadable(.anotherProgram)) { try check() }
+    }
+
+    @Test func `a store that does not say that its tables were made is refused`() throws {
+        try open(create: true).close()
+        #expect(try VaultFixture.tamper(path, "DELETE FROM grdb_migrations") == 1)
+        #expect(throws: VaultError.unreadable(.alteredSchema)) { try open() }
+    }
+
     @Test func `another enclave's store is unreadable`() throws {
         try open(create: true).close()
         #expect(throws: VaultError.unreadable(.storeRecord)) { try open(enclave: 2) }

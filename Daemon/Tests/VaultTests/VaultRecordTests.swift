@@ -33,6 +33,11 @@ struct VaultRecordTests {
         }
     }
 
+    @Test func `an owner has the bytes of the user's row`() {
+        #expect(owner.ownerID.bytes == Array(owner.bytes))
+        #expect(owner.ownerID != fixture.bob.id.ownerID)
+    }
+
     @Test func `what is not there is nil, not an error`() throws {
         try vault.read { reader throws in
             #expect(try reader.user(VaultID()) == nil)

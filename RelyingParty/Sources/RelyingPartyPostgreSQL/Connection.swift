@@ -123,7 +123,8 @@ final class Connection: @unchecked Sendable {
     func transaction<Output>(
         _ body: () throws(PostgreSQLStoreError) -> Output
     ) throws(PostgreSQLStoreError) -> Output {
-        try execute("BEGIN")
+        // Whatever the server's default is: a statement behind a lock must see what was committed while it waited.
+        try execute("BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             let output = try body()
             try execute("COMMIT")

@@ -67,6 +67,19 @@ extension PostgreSQLStore: CredentialStore {
         }
     }
 
+    /// A lock for the account comes first: two statements at the same time would each see the other one's credential.
+    public func removeUnlessLast(_ id: Data, of account: Data) async throws -> CredentialRemovalOutcome {
+        try await pool.run { connection throws(PostgreSQLStoreError) in
+            try connection.transaction { () throws(PostgreSQLStoreError) -> CredentialRemovalOutcome in
+                try connection.execute(Self.lockAccount, [.bytes(account)])
+                let values: [PostgreSQLValue] = [.bytes(id), .bytes(account)]
+                if try connection.execute(Self.removeCredentialUnlessLast, values).changedCount == 1 { return .removed }
+                let isThere = try !connection.execute(Self.credentialOfAccount, values).rows.isEmpty
+                return isThere ? .isLast : .unknownCredential
+            }
+        }
+    }
+
     private func records(_ sql: String, _ value: Data) async throws -> [CredentialRecord] {
         try await pool.run { connection throws(PostgreSQLStoreError) in
             var records: [CredentialRecord] = []
@@ -116,4 +129,9 @@ extension PostgreSQLStore: CredentialStore {
     static let renameCredential =
         "UPDATE relying_party.credential SET nickname = $3 WHERE id = $1 AND account = $2"
     static let removeCredential = "DELETE FROM relying_party.credential WHERE id = $1 AND account = $2"
+    static let removeCredentialUnlessLast = """
+        DELETE FROM relying_party.credential WHERE id = $1 AND account = $2
+        AND EXISTS (SELECT 1 FROM relying_party.credential WHERE account = $2 AND id <> $1)
+        """
+    static let credentialOfAccount = "SELECT id FROM relying_party.credential WHERE id = $1 AND account = $2"
 }

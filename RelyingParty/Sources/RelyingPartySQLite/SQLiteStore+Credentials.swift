@@ -72,6 +72,17 @@ extension SQLiteStore: CredentialStore {
         }
     }
 
+    /// One statement looks and removes, and the database has one writer at a time.
+    public func removeUnlessLast(_ id: Data, of account: Data) async throws -> CredentialRemovalOutcome {
+        try await database.write { database in
+            let removal = try database.cachedStatement(sql: Self.removeCredentialUnlessLast)
+            try removal.execute(arguments: [id, account, account, id])
+            if database.changesCount == 1 { return .removed }
+            let statement = try database.cachedStatement(sql: "SELECT 1 FROM credential WHERE id = ? AND account = ?")
+            return try Int.fetchOne(statement, arguments: [id, account]) == nil ? .unknownCredential : .isLast
+        }
+    }
+
     static let insertCredential = "INSERT OR IGNORE INTO credential VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     static let insertFirstCredential = """
         INSERT OR IGNORE INTO credential SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
@@ -82,6 +93,10 @@ extension SQLiteStore: CredentialStore {
     static let acceptUse = """
         UPDATE credential SET counter = ?, isBackedUp = ?, lastUse = coalesce(?, lastUse)
         WHERE id = ? AND (counter < ? OR (counter = 0 AND ? = 0))
+        """
+    static let removeCredentialUnlessLast = """
+        DELETE FROM credential WHERE id = ? AND account = ?
+        AND EXISTS (SELECT 1 FROM credential WHERE account = ? AND id <> ?)
         """
 
     private static func record(_ row: Row) throws -> CredentialRecord {

@@ -18,6 +18,7 @@ import Testing
         let statements = [
             (SQLiteStore.removeExpired, 1), (SQLiteStore.takeChallenge, 1), (SQLiteStore.acceptUse, 6),
             (SQLiteStore.credentialByID, 1), (SQLiteStore.credentialsByAccount, 1),
+            (SQLiteStore.removeCredentialUnlessLast, 4),
         ]
         for (sql, count) in statements {
             let arguments = StatementArguments([Int](repeating: 0, count: count))

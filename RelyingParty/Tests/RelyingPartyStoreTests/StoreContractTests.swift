@@ -182,6 +182,23 @@ import Testing
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `the last credential of an account stays`(_ kind: StoreKind) async throws {
+        try await kind.withStores { stores async throws in
+            let (store, account) = (stores[0], Data([1]))
+            let (first, second) = (Example.credential(1).id, Example.credential(2).id)
+            #expect(try await store.removeUnlessLast(first, of: account) == .unknownCredential)
+            for number in 1...2 { _ = try await store.add(Example.credential(number)) }
+            _ = try await store.add(Example.credential(3, account: 2))
+            #expect(try await store.removeUnlessLast(first, of: Data([2])) == .unknownCredential)
+            #expect(try await store.removeUnlessLast(first, of: account) == .removed)
+            #expect(try await store.removeUnlessLast(first, of: account) == .unknownCredential)
+            #expect(try await store.removeUnlessLast(second, of: account) == .isLast)
+            #expect(try await store.credentials(of: account) == [Example.credential(2)])
+            #expect(try await store.credentials(of: Data([2])) == [Example.credential(3, account: 2)])
+        }
+    }
+
     @Test(arguments: StoreKind.allCases) func `only its account names a credential`(_ kind: StoreKind) async throws {
         try await kind.withStores { stores async throws in
             let id = Example.credential(1).id
@@ -248,6 +265,25 @@ import Testing
             }
             #expect(Set(accepted).count == accepted.count && accepted.contains(50))
             #expect(try await stores[3].credential(Example.credential(1).id)?.signatureCounter == 50)
+        }
+    }
+
+    /// Two servers remove the two credentials of an account at the same time.
+    @Test(arguments: StoreKind.allCases)
+    func `of two credentials that are removed at once one stays`(_ kind: StoreKind) async throws {
+        try await kind.withStores(2) { stores async throws in
+            for account in 1...30 as ClosedRange<UInt8> {
+                let both = [1, 2].map { Example.credential(Int(account) * 100 + $0, account: account) }
+                for credential in both { _ = try await stores[0].add(credential) }
+                let outcomes = try await withThrowingTaskGroup(of: CredentialRemovalOutcome.self) { group in
+                    for (store, credential) in zip(stores, both) {
+                        group.addTask { try await store.removeUnlessLast(credential.id, of: credential.userHandle) }
+                    }
+                    return try await group.reduce(into: [CredentialRemovalOutcome]()) { $0.append($1) }
+                }
+                #expect(outcomes.contains(.removed) && outcomes.contains(.isLast), "\(outcomes)")
+                #expect(try await stores[0].credentials(of: Data([account])).count == 1)
+            }
         }
     }
 

@@ -266,6 +266,17 @@ import Testing
         await #expect(throws: CeremonyError.credentialUnknown) { try await server.finishAssertion(assertion) }
     }
 
+    @Test func `an account without another way in keeps its last credential`() async throws {
+        for id: UInt8 in [2, 1] { _ = try await register(CredentialPreferences()) { $0.credentialID = [id] } }
+        let account = Self.user.handle
+        let foreign = Data("other".utf8)
+        #expect(try await server.removeCredentialUnlessLast(Data([1]), of: foreign) == .unknownCredential)
+        #expect(try await server.removeCredentialUnlessLast(Data([1]), of: account) == .removed)
+        #expect(try await server.removeCredentialUnlessLast(Data([2]), of: account) == .isLast)
+        #expect(try await server.credentials(of: account).map(\.id) == [Data([2])])
+        #expect(try await server.removeCredential(Data([2]), of: account), "the caller knows another way in")
+    }
+
     @Test func `credentials are listed in the order in which they came, those without a date first`() async throws {
         for (id, date) in [(1, 30.0), (2, nil), (3, 10)] as [(UInt8, Double?)] {
             var record = try TestAuthenticator().record

@@ -1,6 +1,7 @@
 public import AccessControl
+public import Cancellations
 public import Foundation
-package import OstiaryWire
+package import OstiaryMessages
 public import SecretMemory
 import Synchronization
 import UnixSocket

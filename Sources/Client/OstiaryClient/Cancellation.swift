@@ -1,34 +1,15 @@
-import OstiaryWire
-import Synchronization
+public import Cancellations
+import OstiaryMessages
 
 /// Ends a call early, from any thread: its prompt goes away and the call throws `appCancel`.
-public final class Cancellation: Sendable {
-    private struct State {
-        var isCancelled = false
-        var cancel: (@Sendable () -> Void)?
-    }
+public typealias Cancellation = Cancellations.Cancellation
 
-    private let state = Mutex(State())
-
-    public init() {}
-
-    public func cancel() {
-        let cancel = state.withLock { state in
-            state.isCancelled = true
-            return state.cancel
+extension Cancellation {
+    /// Names what ``cancel()`` does from now on, until the registration is removed; throws when it has been called already.
+    func begin(_ cancel: @escaping @Sendable () -> Void) throws -> Registration {
+        guard let registration = register(cancel) else {
+            throw OstiaryError(.init(.appCancel), "The program cancelled the request.")
         }
-        cancel?()
+        return registration
     }
-
-    /// Names what ``cancel()`` does from now on; throws when it has been called already.
-    func begin(_ cancel: @escaping @Sendable () -> Void) throws {
-        try state.withLock { state in
-            guard !state.isCancelled else {
-                throw OstiaryError(.init(.appCancel), "The program cancelled the request.")
-            }
-            state.cancel = cancel
-        }
-    }
-
-    func end() { state.withLock { $0.cancel = nil } }
 }

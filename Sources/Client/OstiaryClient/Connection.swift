@@ -1,6 +1,8 @@
+import Cancellations
 import Dispatch
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import Synchronization
@@ -48,10 +50,16 @@ final class Connection: Sendable {
     /// One thread sends at a time.
     private let sending = NSLock()
     private let calls = Mutex(Calls())
-    private let greeted = Mutex(Data())
+    private let greeted = Mutex(Greeted())
     private let patience: AnswerPatience
     /// The process that the daemon answers.
     private let process = getpid()
+
+    private struct Greeted {
+        var nonce = Data()
+        /// The version of the protocol that this program chose.
+        var version = ProtocolVersions.ofThisBuild.oldest
+    }
 
     private struct Calls {
         var nextID: UInt64 = 1
@@ -90,7 +98,7 @@ final class Connection: Sendable {
     var isLost: Bool { isInherited || calls.withLock { $0.failure != nil } }
 
     /// What the daemon greeted with: it names this connection to the daemon, and nobody else knows it.
-    var nonce: Data { greeted.withLock { $0 } }
+    var nonce: Data { greeted.withLock { $0.nonce } }
 
     private var isInherited: Bool { getpid() != process }
 
@@ -106,14 +114,16 @@ final class Connection: Sendable {
         cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         let call = try register()
-        try cancellation?.begin { [weak self] in self?.cancel(call.id) }
-        defer { cancellation?.end() }
+        let ending = try cancellation?.begin { [weak self] in self?.cancel(call.id) }
+        defer { if let ending { cancellation?.remove(ending) } }
         do {
             try send(body, id: call.id, tail: tail, descriptor: terminal?.number ?? -1)
         } catch {
             _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
             throw error
         }
+        // A cancellation before the request was on its way was told of a request that the daemon did not know yet.
+        if cancellation?.isCancelled == true { cancel(call.id) }
         let answer = try wait(for: call)
         if case .failure(let failure) = answer.body { throw OstiaryError(failure) }
         return answer
@@ -143,19 +153,27 @@ final class Connection: Sendable {
             throw OstiaryError(
                 .daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
         } catch { throw lost(error) }
-        guard greeting.protocolVersion == WireLimits.protocolVersion else {
-            throw OstiaryError(
-                .init(.versionMismatch),
-                "The daemon speaks protocol \(greeting.protocolVersion), this program \(WireLimits.protocolVersion); "
-                    + "upgrade the older of the two and restart the daemon.")
+        guard let version = ProtocolVersions.ofThisBuild.newestCommon(with: greeting.versions) else {
+            throw Self.noCommonVersion(with: greeting.versions)
         }
-        greeted.withLock { $0 = greeting.nonce }
+        greeted.withLock { $0 = Greeted(nonce: greeting.nonce, version: version) }
+        unsafe frames.read(in: version)
         _ = try call(
             .hello(
                 .with {
-                    $0.protocolVersion = WireLimits.protocolVersion
+                    $0.protocolVersion = version
                     $0.nonce = greeting.nonce
                 }))
+    }
+
+    private static func noCommonVersion(with daemon: ProtocolVersions) -> OstiaryError {
+        let own = ProtocolVersions.ofThisBuild
+        let advice =
+            daemon.newest < own.oldest
+            ? "The daemon is older: upgrade Ostiary, and restart the daemon."
+            : "The program is older: upgrade it, or build it again with the Ostiary that is installed."
+        return OstiaryError(
+            .init(.versionMismatch), "The daemon speaks protocol \(daemon), this program \(own). \(advice)")
     }
 
     // MARK: one call
@@ -189,7 +207,8 @@ final class Connection: Sendable {
         do {
             sending.lock()
             defer { sending.unlock() }
-            try FrameWriter.send(request, tail: tail, descriptor: descriptor, on: socket)
+            try FrameWriter.send(
+                request, tail: tail, descriptor: descriptor, in: greeted.withLock { $0.version }, on: socket)
         } catch FrameWriteError.frame(.tooLarge) {
             throw OstiaryError.tooLargeRequest
         } catch {

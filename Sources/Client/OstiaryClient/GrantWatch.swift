@@ -1,5 +1,6 @@
+import Cancellations
 import DetachedThreads
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// Notices that grants of this process have ended, without asking again and again.

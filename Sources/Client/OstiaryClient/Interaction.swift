@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 import UnixSocket
 
 /// How a question to the person is put, if one has to be.

@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// The value of one attribute of a keychain item. It keeps the type in which a program gave it, since it comes back so.
 public enum ItemAttributeValue: Sendable, Hashable {

@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// Which keychain items a call is about: those of a class whose attributes all match. Items of access groups that are not
 /// the program's are as good as absent.
@@ -68,13 +68,23 @@ public struct ItemUse: Sendable {
     /// Whether somebody may be asked.
     var mayAsk: Bool { interaction?.isAllowed ?? false }
 
-    /// - Parameter isWithholdingQuestion: the daemon is to say when it needs the question.
-    func message(contextID: UInt64, isWithholdingQuestion: Bool) -> WireItemUse {
+    /// What a request does with the question that it might need.
+    enum QuestionHandling {
+        /// The question goes along.
+        case sending
+        /// It stays here, and the daemon says when it needs one.
+        case withholding
+        /// It goes along because the daemon said that it needs one.
+        case following
+    }
+
+    func message(contextID: UInt64, _ handling: QuestionHandling) -> WireItemUse {
         .with {
             $0.contextID = contextID
-            if let interaction, !isWithholdingQuestion { $0.question = interaction.question }
+            if let interaction, handling != .withholding { $0.question = interaction.question }
             $0.skipsProtected = skipsProtected
-            $0.withholdsQuestion = isWithholdingQuestion
+            $0.withholdsQuestion = handling == .withholding
+            $0.expectsQuestion = handling == .following
         }
     }
 }

@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 
 /// A program that is known by more than its path, and the access groups it may use.
 public struct RegisteredApplication: Sendable, Equatable {

@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 public import SecretMemory
 
 extension OstiaryClient {

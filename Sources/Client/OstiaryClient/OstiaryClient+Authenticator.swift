@@ -1,5 +1,6 @@
+public import Cancellations
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 extension OstiaryClient {

@@ -1,5 +1,6 @@
+public import Cancellations
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 /// Uses of a right that confirms each signature (``AccessControl/AccessControl/confirmsEachSignature``). Such a right is never

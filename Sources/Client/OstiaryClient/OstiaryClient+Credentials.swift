@@ -1,4 +1,5 @@
-public import OstiaryWire
+public import Cancellations
+public import OstiaryMessages
 public import SecretMemory
 
 extension OstiaryClient {

@@ -1,5 +1,5 @@
 import Dispatch
-public import OstiaryWire
+public import OstiaryMessages
 import Synchronization
 
 extension OstiaryClient {

@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// A grant that a program of the user holds.
 public struct ListedGrant: Sendable, Equatable {

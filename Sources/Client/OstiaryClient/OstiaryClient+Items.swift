@@ -1,6 +1,6 @@
 public import AccessControl
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 public import SecretMemory
 
 /// Keychain items. Every call blocks, those that use protected items as long as the person is asked.
@@ -95,7 +95,7 @@ extension OstiaryClient {
         var request = WireFindItemsRequest.with { $0.query = selection.message }
         var found = 0
         while true {
-            let answer = try call(under: use, tail: SecretBytes(zeroed: 0), isWithholdingQuestion: true) { use in
+            let answer = try call(under: use, tail: SecretBytes(zeroed: 0), .withholding) { use in
                 request.use = use
                 return .findItems(request)
             }
@@ -162,10 +162,13 @@ extension OstiaryClient {
         under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
     ) throws -> DaemonAnswer {
-        try call(under: use, tail: tail, isWithholdingQuestion: false, body)
+        try call(under: use, tail: tail, .sending, body)
     }
 
     /// The same for finding, adding and updating, which seldom ask: the question goes along only once the daemon wants it.
+    ///
+    /// That costs a second round trip where somebody is asked. With the question in the first one, each request would open, pass
+    /// and close a terminal, which takes as long as finding an item.
     private func callAskingSeldom(
         under use: ItemUse, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
@@ -176,24 +179,21 @@ extension OstiaryClient {
             throw OstiaryError(
                 .init(.tooLarge), "The reason is too long; it may have at most \(WireLimits.reasonByteCount) bytes.")
         }
-        do { return try call(under: use, tail: tail, isWithholdingQuestion: true, body) } catch let error
-            as OstiaryError
+        do { return try call(under: use, tail: tail, .withholding, body) } catch let error as OstiaryError
             where error.code == .init(.questionNeeded)
-        { return try call(under: use, tail: tail, body) }
+        { return try call(under: use, tail: tail, .following, body) }
     }
 
     private func call(
-        under use: ItemUse, tail: borrowing SecretBytes, isWithholdingQuestion: Bool,
+        under use: ItemUse, tail: borrowing SecretBytes, _ handling: ItemUse.QuestionHandling,
         _ body: (WireItemUse) -> WireRequest.OneOf_Body
     ) throws -> DaemonAnswer {
-        let terminal = isWithholdingQuestion ? nil : use.interaction?.terminal
+        let terminal = handling == .withholding ? nil : use.interaction?.terminal
         guard let context = use.context else {
-            return try call(
-                body(use.message(contextID: 0, isWithholdingQuestion: isWithholdingQuestion)), tail: tail,
-                terminal: terminal)
+            return try call(body(use.message(contextID: 0, handling)), tail: tail, terminal: terminal)
         }
         return try context.call(tail: tail, terminal: terminal, cancellation: nil) {
-            body(use.message(contextID: $0, isWithholdingQuestion: isWithholdingQuestion))
+            body(use.message(contextID: $0, handling))
         }
     }
 }

@@ -1,7 +1,7 @@
 public import AccessControl
 public import Foundation
 import KeyAlgorithms
-import OstiaryWire
+import OstiaryMessages
 
 /// The kinds of enclave keys.
 public enum EnclaveKeyKind: Sendable, CaseIterable {

@@ -1,5 +1,5 @@
 import Foundation
-public import OstiaryWire
+public import OstiaryMessages
 
 /// The requests of the machine's owner: status, passcode, lock, log.
 extension OstiaryClient {

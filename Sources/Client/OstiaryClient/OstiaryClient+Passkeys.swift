@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// A passkey of this machine.
 public struct ListedPasskey: Sendable, Equatable {

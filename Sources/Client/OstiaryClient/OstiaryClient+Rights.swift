@@ -1,6 +1,7 @@
 public import AccessControl
+public import Cancellations
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 public import SecretMemory
 
 /// A right that the daemon stores.

@@ -1,5 +1,5 @@
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// A security key that proves that it is you.
 public struct EnrolledSecurityKey: Sendable, Equatable {

@@ -1,6 +1,7 @@
+public import Cancellations
 import Dispatch
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Synchronization
 import UnixSocket

@@ -1,4 +1,4 @@
-public import OstiaryWire
+public import OstiaryMessages
 
 /// The reason why Ostiary did not carry out a request.
 ///

@@ -1,5 +1,5 @@
 package import Foundation
-import OstiaryWire
+import OstiaryMessages
 package import SecretMemory
 
 extension SecretBytes {

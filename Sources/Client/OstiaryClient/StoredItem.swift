@@ -1,6 +1,6 @@
 public import AccessControl
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// A keychain item as the daemon shows it, without its data.
 public struct StoredItem: Sendable, Equatable {

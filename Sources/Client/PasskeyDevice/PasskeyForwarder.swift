@@ -1,6 +1,7 @@
 import CTAPHID
+import Cancellations
 public import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// Carries the commands of CTAP from a HID device to the daemon, and its answers back. It decides nothing.
@@ -53,7 +54,7 @@ public final class PasskeyForwarder: Sendable {
         case other = 0x7F
     }
 
-    private func answer(_ request: HIDRequest, _ cancellation: HIDCancellation) -> [UInt8] {
+    private func answer(_ request: HIDRequest, _ cancellation: Cancellation) -> [UInt8] {
         let call = Cancellation()
         cancellation.whenCancelled { call.cancel() }
         do {

@@ -1,7 +1,8 @@
 package import AccessControl
+package import Cancellations
 import Foundation
 package import OstiaryClient
-package import OstiaryWire
+package import OstiaryMessages
 package import SecretMemory
 
 /// The daemon's calls that the classes of this module use. Tests put a daemon of their own here.

@@ -1,5 +1,5 @@
 import CLocalAuthentication
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// The biometric sensor as this process knows it. As on Apple's systems, the first preflight of any context finds it

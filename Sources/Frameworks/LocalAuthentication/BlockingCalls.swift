@@ -1,3 +1,4 @@
+import Cancellations
 import DetachedThreads
 import Dispatch
 import OstiaryClient

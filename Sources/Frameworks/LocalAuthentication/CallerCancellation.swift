@@ -1,4 +1,4 @@
-import Synchronization
+import Cancellations
 
 /// Carries the cancellation of a task from an async form to the completion form that it calls.
 ///
@@ -9,29 +9,10 @@ final class CallerCancellation: Sendable {
     /// The cancellation of the async form that is calling, nil when a completion form was called directly.
     @TaskLocal static var current: CallerCancellation?
 
-    private struct State {
-        var isCancelled = false
-        var handler: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
+    private let task = Cancellation()
 
     /// Names what happens on cancellation; happens at once when the task is cancelled already.
-    func onCancel(_ handler: @escaping @Sendable () -> Void) {
-        let isCancelled = state.withLock { state in
-            state.handler = handler
-            return state.isCancelled
-        }
-        if isCancelled { handler() }
-    }
-
-    private func cancel() {
-        let handler = state.withLock { state in
-            state.isCancelled = true
-            return state.handler
-        }
-        handler?()
-    }
+    func onCancel(_ handler: @escaping @Sendable () -> Void) { task.whenCancelled(handler) }
 
     /// Calls a completion form and waits for it.
     nonisolated(nonsending) static func forwarding<Value: Sendable>(
@@ -43,7 +24,7 @@ final class CallerCancellation: Sendable {
                 $current.withValue(cancellation) { completionForm(continuation) }
             }
         } onCancel: {
-            cancellation.cancel()
+            cancellation.task.cancel()
         }
     }
 }

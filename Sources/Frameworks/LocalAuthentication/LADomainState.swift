@@ -1,6 +1,6 @@
 public import CLocalAuthentication
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// Digests of the fingers and devices that are enrolled on this machine. A digest changes with the enrolment (Apple's
 /// `LADomainState`).

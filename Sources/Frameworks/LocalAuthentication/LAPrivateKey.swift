@@ -1,3 +1,4 @@
+import Cancellations
 public import Foundation
 import KeyAlgorithms
 import OstiaryClient

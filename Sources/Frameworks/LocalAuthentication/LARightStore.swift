@@ -1,7 +1,7 @@
 import AccessControl
 public import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 /// Where rights are kept across runs of the program (Apple's `LARightStore`). The daemon keeps them; a program sees its

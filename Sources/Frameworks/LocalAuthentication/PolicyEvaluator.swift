@@ -1,8 +1,9 @@
 import AccessControl
 import CLocalAuthentication
+import Cancellations
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import Security
 import Synchronization

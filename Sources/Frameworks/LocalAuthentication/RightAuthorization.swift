@@ -1,8 +1,9 @@
 import AccessControl
 import CLocalAuthentication
+import Cancellations
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// The authorization of one right: the attempt under way, the grant of a former attempt, and the state that shows both.

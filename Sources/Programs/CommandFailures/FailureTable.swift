@@ -1,5 +1,5 @@
 package import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The class of a failure for callers of the command: a stable name for programs, and the exit status.
 package struct FailureClass: Equatable {

@@ -1,3 +1,4 @@
+public import Cancellations
 import Dispatch
 import Synchronization
 
@@ -6,14 +7,14 @@ import Synchronization
 public final class HIDServer: Sendable {
     /// Answers one command. Blocks while the user is asked. What a command leaves for the next ones, such as the rest of a list,
     /// belongs to its channel.
-    public typealias Responder = @Sendable (HIDRequest, HIDCancellation) -> [UInt8]
+    public typealias Responder = @Sendable (HIDRequest, Cancellation) -> [UInt8]
 
     /// How often to call ``tick()``. A client takes an authenticator that is silent for longer for dead.
     public static let interval = Duration.milliseconds(100)
 
     private struct State {
         var endpoint = HIDEndpoint()
-        var cancellation: HIDCancellation?
+        var cancellation: Cancellation?
     }
 
     private let state = Mutex(State())
@@ -65,7 +66,7 @@ public final class HIDServer: Sendable {
             cancel(state)
             send(reports)
         case .run(let request):
-            let cancellation = HIDCancellation()
+            let cancellation = Cancellation()
             state.cancellation = cancellation
             commands.async { [self] in
                 let answer = respond(request, cancellation)

@@ -3,7 +3,16 @@ import CanonicalEncoding
 /// Visits the fields of a message in their order: a ``FieldWriter`` writes each, a ``FieldReader`` sets each. A message
 /// lists its fields only once, so reading and writing always agree.
 protocol FieldCoder {
+    /// The version of the protocol that the message is written or read in.
+    var version: UInt32 { get }
     mutating func field(_ value: inout some WireValue)
+}
+
+extension FieldCoder {
+    /// A field that came with `version`. In an older one it is neither written nor read, and keeps its default.
+    mutating func field(_ value: inout some WireValue, since version: UInt32) {
+        if self.version >= version { field(&value) }
+    }
 }
 
 /// A type that a field can have.
@@ -34,15 +43,20 @@ extension FieldList {
 extension FieldList where Self: FrameMessage {
     // Inlined into the concrete types, so that the compiler makes one specialised function for each.
     @inline(__always)
-    func encoded(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
-        var writer = FieldWriter(room: room, capacity: room + FieldWriter.usualByteCount + more)
+    func encoded(
+        in version: UInt32, behind room: Int, reserving more: Int
+    ) throws(WireEncodingError) -> [UInt8] {
+        var writer = FieldWriter(
+            version: version, room: room, capacity: room + FieldWriter.usualByteCount + more)
         write(to: &writer)
         return try writer.finish()
     }
 
     @inline(__always)
-    static func decoded(_ bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError) -> Self {
-        var reader = unsafe FieldReader(bytes)
+    static func decoded(
+        _ bytes: UnsafeRawBufferPointer, in version: UInt32
+    ) throws(CanonicalEncodingError) -> Self {
+        var reader = unsafe FieldReader(bytes, in: version)
         let message = read(from: &reader)
         return try reader.finish(with: message)
     }
@@ -52,6 +66,7 @@ extension FieldList where Self: FrameMessage {
 
 /// Appends fields. A field that is too long for any message is not written, and ``finish()`` throws.
 struct FieldWriter: FieldCoder {
+    let version: UInt32
     private var canonical: CanonicalWriter
     private let room: Int
     private var error: WireEncodingError?
@@ -59,7 +74,8 @@ struct FieldWriter: FieldCoder {
     /// Most messages are shorter, and larger ones cost one more allocation.
     static let usualByteCount = 256
 
-    init(room: Int, capacity: Int) {
+    init(version: UInt32, room: Int, capacity: Int) {
+        self.version = version
         canonical = CanonicalWriter(capacity: capacity)
         self.room = room
         for _ in 0..<room { canonical.write(UInt8(0)) }
@@ -97,10 +113,14 @@ struct FieldWriter: FieldCoder {
 /// Reads fields from borrowed bytes. It stops at the first error, and ``finish(with:)`` throws that error. So nobody
 /// gets a message that was only half read.
 struct FieldReader: FieldCoder {
+    let version: UInt32
     private var canonical: BorrowedCanonicalReader
     private(set) var error: CanonicalEncodingError?
 
-    @unsafe init(_ bytes: UnsafeRawBufferPointer) { canonical = unsafe BorrowedCanonicalReader(bytes) }
+    @unsafe init(_ bytes: UnsafeRawBufferPointer, in version: UInt32) {
+        self.version = version
+        canonical = unsafe BorrowedCanonicalReader(bytes)
+    }
 
     mutating func field<Value: WireValue>(_ value: inout Value) {
         if error == nil, let read = Value.read(from: &self) { value = read }

@@ -104,6 +104,9 @@ public struct WireItemUse: WireMessage, FieldList {
     public var skipsProtected = false
     /// Answers `questionNeeded` instead of asking the person. For finding, adding and updating.
     public var withholdsQuestion = false
+    /// Since protocol 8: the same request was answered with `questionNeeded`, so the daemon does not first try again to do
+    /// without the question. For finding, adding and updating.
+    public var expectsQuestion = false
 
     public init() {}
 
@@ -112,6 +115,7 @@ public struct WireItemUse: WireMessage, FieldList {
         coder.field(&question)
         coder.field(&skipsProtected)
         coder.field(&withholdsQuestion)
+        coder.field(&expectsQuestion, since: 8)
     }
 }
 

@@ -1,8 +1,7 @@
 /// Every limit of the wire, with its reason.
 public enum WireLimits {
-    /// The version of this protocol. A daemon and a program of different versions refuse each other with
-    /// `versionMismatch`. It stays below 128, so that programs of every version can read it in a ``WireGreeting``.
-    public static let protocolVersion: UInt32 = 7
+    /// The version of this protocol that is preferred: the newest of ``ProtocolVersions/ofThisBuild``.
+    public static let protocolVersion = ProtocolVersions.ofThisBuild.newest
     /// Messages hold names, rules and log pages; the largest is a page of the log.
     public static let messageByteCount = 256 * 1024
     /// Tails hold payloads, such as a secret, a plaintext or a ciphertext.
@@ -17,6 +16,6 @@ public enum WireLimits {
     public static let identifierByteCount = 512
     /// The program's reason for asking, in UTF-8.
     public static let reasonByteCount = 2048
-    /// The nonce of the greeting. 128 random bits cannot be guessed and never repeat.
+    /// The random bytes of the greeting's nonce. 128 random bits cannot be guessed and never repeat.
     public static let nonceByteCount = 16
 }

@@ -126,11 +126,13 @@ extension WireReply.OneOf_Body: WireChoice {
 }
 
 extension WireReply {
-    public func canonicalBytes(behind room: Int, reserving more: Int) throws(WireEncodingError) -> [UInt8] {
-        try encoded(behind: room, reserving: more)
+    public func canonicalBytes(
+        in version: UInt32, behind room: Int, reserving more: Int
+    ) throws(WireEncodingError) -> [UInt8] {
+        try encoded(in: version, behind: room, reserving: more)
     }
 
-    @unsafe public init(reading bytes: UnsafeRawBufferPointer) throws(CanonicalEncodingError) {
-        self = try unsafe Self.decoded(bytes)
+    @unsafe public init(reading bytes: UnsafeRawBufferPointer, in version: UInt32) throws(CanonicalEncodingError) {
+        self = try unsafe Self.decoded(bytes, in: version)
     }
 }

@@ -133,9 +133,14 @@ extension FieldWriter {
 
 extension FieldReader {
     /// Reads one of several messages.
+    ///
+    /// - Parameter version: the version that the message came with. In an older one its number is unknown, and nothing of it
+    ///   is read.
     @inline(__always)
-    mutating func choice<Message: WireValue, Choice>(_ choice: (Message) -> Choice) -> Choice? {
-        Message.read(from: &self).map(choice)
+    mutating func choice<Message: WireValue, Choice>(
+        since version: UInt32 = 0, _ choice: (Message) -> Choice
+    ) -> Choice? {
+        self.version >= version ? Message.read(from: &self).map(choice) : nil
     }
 }
 

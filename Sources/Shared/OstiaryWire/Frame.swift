@@ -1,4 +1,4 @@
-@_exported public import OstiaryMessages
+public import OstiaryMessages
 import Glibc
 public import SecretMemory
 public import UnixSocket
@@ -70,14 +70,16 @@ public enum FrameWriter {
     /// Sends `message` and the raw tail behind it in one call to the kernel; a descriptor travels with the first byte.
     ///
     /// The caller makes sure that one thread at a time sends on a socket. The buffer that held the tail is wiped.
+    ///
+    /// - Parameter version: the version of the protocol that both sides agreed on.
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
     public static func send<Message: FrameMessage>(
         _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
-        on socket: UnixSocket
+        in version: UInt32 = WireLimits.protocolVersion, on socket: UnixSocket
     ) throws(FrameWriteError) {
         var frame: [UInt8]
-        do { frame = try Self.frame(message, tail: tail) } catch { throw .frame(error) }
+        do { frame = try Self.frame(message, tail: tail, in: version) } catch { throw .frame(error) }
         defer { if !tail.isEmpty { unsafe frame.withUnsafeMutableBytes { unsafe wipe($0) } } }
         let sent = unsafe frame.withUnsafeBytes { bytes in
             Result { () throws(SystemCallError) in try unsafe socket.send(bytes, descriptor: descriptor) }
@@ -93,13 +95,15 @@ public enum FrameWriter {
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
     package static func frame<Message: FrameMessage>(
-        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0)
+        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+        in version: UInt32 = WireLimits.protocolVersion
     ) throws(FrameError) -> [UInt8] {
         guard tail.count <= WireLimits.tailByteCount else { throw .tooLarge }
         var frame: [UInt8]
-        do { frame = try message.canonicalBytes(behind: FrameHeader.byteCount, reserving: tail.count) } catch {
-            throw error == .tooLarge ? .tooLarge : .malformed
-        }
+        do {
+            frame = try message.canonicalBytes(
+                in: version, behind: FrameHeader.byteCount, reserving: tail.count)
+        } catch { throw error == .tooLarge ? .tooLarge : .malformed }
         let header = try FrameHeader(messageByteCount: frame.count - FrameHeader.byteCount, tailByteCount: tail.count)
         header.write(to: &frame)
         frame.reserveCapacity(frame.count + tail.count)

@@ -1,4 +1,5 @@
 import Glibc
+public import OstiaryMessages
 public import SecretMemory
 public import UnixSocket
 
@@ -43,6 +44,8 @@ public struct FrameReader: ~Copyable {
     private let sender: PeerCredentials?
     private let frameSeconds: Double
     private var expectation: ReceiveExpectation
+    /// The version of the protocol that frames are read in.
+    private var version = WireLimits.protocolVersion
     /// When the handshake must have ended, in monotonic seconds; nil when there is none, or it has ended.
     private var handshakeDeadline: Double?
     /// When the frame that is being read must be here, in monotonic seconds; nil between two frames.
@@ -96,7 +99,8 @@ public struct FrameReader: ~Copyable {
         let tailStart = messageStart + header.messageByteCount
         let message: Message
         do {
-            message = try unsafe Message(reading: UnsafeRawBufferPointer(rebasing: buffer[messageStart..<tailStart]))
+            message = try unsafe Message(
+                reading: UnsafeRawBufferPointer(rebasing: buffer[messageStart..<tailStart]), in: version)
         } catch { throw .frame(.malformed) }
         let tail = unsafe SecretBytes(
             copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
@@ -113,6 +117,10 @@ public struct FrameReader: ~Copyable {
         deadline = nil
         expectation.insert(.descriptor)
     }
+
+    /// From now on all frames have the version of the protocol that both sides agreed on. Before, they have the newest one; the
+    /// frames of the greeting are the same in all.
+    public mutating func read(in version: UInt32) { self.version = version }
 
     /// From now on each frame answers one that this side sent just before.
     ///

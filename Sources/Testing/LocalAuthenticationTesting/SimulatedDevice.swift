@@ -1,7 +1,7 @@
 import AccessControl
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 @_exported public import SimulatorMessages
 import Synchronization
 

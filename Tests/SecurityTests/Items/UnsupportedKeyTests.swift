@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Security
 import Testing
 

@@ -3,7 +3,7 @@ import ArgumentParser
 import Crypto
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The process that is measured: the client of everything, with a controlling terminal on which the daemon can ask.
 struct Subject: AsyncParsableCommand {

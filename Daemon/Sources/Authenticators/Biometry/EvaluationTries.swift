@@ -1,5 +1,5 @@
 import OstiaryMessages
-import Prompting
+import PromptProtocol
 import Refusals
 import Synchronization
 

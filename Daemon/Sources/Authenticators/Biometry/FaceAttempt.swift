@@ -1,8 +1,8 @@
 import AccessControl
-import FingerprintReader
+import Cancellations
 import Foundation
 import PAMBiometry
-import Prompting
+import PromptProtocol
 import Refusals
 
 /// Looks for the owner's face for one evaluation.
@@ -21,7 +21,7 @@ final class FaceAttempt: SensingAttempt {
     }
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        until stop: Cancellation, reporting report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws {
         let proof = try face.turn.take(
@@ -31,7 +31,7 @@ final class FaceAttempt: SensingAttempt {
     }
 
     /// Has the service look until it recognised the owner or too many were not recognised. Nil when it was stopped.
-    private func recognize(until stop: ReaderStop, _ report: (SensorReport) -> Void) throws -> Proof? {
+    private func recognize(until stop: PollableCancellation, _ report: (SensorReport) -> Void) throws -> Proof? {
         var words = FaceWords()
         while true {
             try biometry.requireUsable(face)

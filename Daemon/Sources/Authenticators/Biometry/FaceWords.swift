@@ -1,5 +1,5 @@
 import PAMBiometry
-import Prompting
+import PromptProtocol
 
 /// What a question says while a face is looked for.
 struct FaceWords {

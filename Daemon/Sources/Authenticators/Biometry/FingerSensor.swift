@@ -1,3 +1,4 @@
+package import Cancellations
 package import EnrolledTemplates
 package import FingerprintReader
 
@@ -13,7 +14,7 @@ package protocol FingerSensor: Sendable {
     ///
     /// - Parameter stop: ends every wait in this call.
     func withTouches<Result>(
-        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+        until stop: PollableCancellation, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result
 }
 
@@ -29,7 +30,7 @@ extension FingerprintReader: FingerSensor {
     package var pauseBetweenQuestions: Duration { .seconds(1) }
 
     package func withTouches<Result>(
-        until stop: ReaderStop, _ body: (TouchWait) throws(ReaderFailure) -> Result
+        until stop: PollableCancellation, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
         try withClaim(until: stop) { (claimed) throws(ReaderFailure) in
             try body { (duration, report) throws(ReaderFailure) in

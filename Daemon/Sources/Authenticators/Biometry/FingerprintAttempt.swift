@@ -1,8 +1,9 @@
 import AccessControl
+import Cancellations
 import FingerprintReader
 import Foundation
 import OstiaryMessages
-import Prompting
+import PromptProtocol
 import Refusals
 
 /// Verifies fingers for one evaluation.
@@ -26,7 +27,7 @@ final class FingerprintAttempt: SensingAttempt {
     }
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        until stop: Cancellation, reporting report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws {
         let outcome = try biometry.turn.take(
@@ -37,7 +38,7 @@ final class FingerprintAttempt: SensingAttempt {
 
     /// Nil when it was stopped.
     private func verify(
-        until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        until stop: PollableCancellation, _ report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws -> Result<Void, any Error>? {
         do throws(ReaderFailure) {
@@ -50,7 +51,7 @@ final class FingerprintAttempt: SensingAttempt {
     /// Waits for touches until one is recognised or too many were not. The failure is one of the evaluation; those of the
     /// reader are thrown.
     private func touches(
-        _ wait: TouchWait, until stop: ReaderStop, _ report: @escaping @Sendable (SensorReport) -> Void,
+        _ wait: TouchWait, until stop: PollableCancellation, _ report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws(ReaderFailure) -> Result<Void, any Error> {
         var words = FingerprintWords()

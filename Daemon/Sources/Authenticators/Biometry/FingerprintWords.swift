@@ -1,5 +1,5 @@
 import FingerprintReader
-import Prompting
+import PromptProtocol
 
 /// What a question says of the fingerprint reader.
 struct FingerprintWords {

@@ -1,8 +1,9 @@
+import Cancellations
 import Dispatch
 import FingerprintReader
 import Glibc
 import OstiaryMessages
-import Prompting
+import PromptProtocol
 import Refusals
 import Synchronization
 
@@ -53,12 +54,12 @@ final class ReaderTurn: Sendable {
     /// - Returns: nil when it was stopped.
     /// - Throws: what `body` throws; a refusal in the words for `sensor` when no try is left.
     func take<Value>(
-        until stop: SensorStop, _ tries: EvaluationTries, of sensor: PromptSensor.Kind, onWait: () -> Void,
-        _ body: (ReaderStop) throws -> Value?
+        until stop: Cancellation, _ tries: EvaluationTries, of sensor: PromptSensor.Kind, onWait: () -> Void,
+        _ body: (PollableCancellation) throws -> Value?
     ) throws -> Value? {
         let waiter = Waiter()
-        let readerStop: ReaderStop
-        do { readerStop = try ReaderStop() } catch {
+        let readerStop: PollableCancellation
+        do { readerStop = try PollableCancellation() } catch {
             throw Refusal(.internal, "The daemon has no descriptor left for the sensor.")
         }
         let end: @Sendable () -> Void = {
@@ -84,7 +85,7 @@ final class ReaderTurn: Sendable {
     /// Waits until `pause` has gone by since a finger was compared for another evaluation: a finger that still lies there answers
     /// one question alone.
     func rest(
-        after pause: Duration, for tries: EvaluationTries, until stop: ReaderStop
+        after pause: Duration, for tries: EvaluationTries, until stop: PollableCancellation
     ) throws(ReaderFailure) {
         let last = lastResult.withLock { $0 }
         guard let last, last.evaluation !== tries.evaluation else { return }

@@ -1,8 +1,9 @@
 package import AccessControl
+package import Cancellations
 import Foundation
 import OstiaryMessages
 package import OwnerKeys
-package import Prompting
+package import PromptProtocol
 package import Refusals
 package import SecretMemory
 import Synchronization
@@ -109,7 +110,7 @@ package protocol SensingAttempt: AnyObject, Sendable {
     /// - Throws: when the device can prove nothing more in this evaluation, after too many misses or unplugged. It is not
     ///   called again then. The question stays for what else it offers.
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        until stop: Cancellation, reporting report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws
 
@@ -164,35 +165,5 @@ package struct SensorReport: Sendable {
     package init(text: DisplayText, isMiss: Bool = false) {
         self.text = text
         self.isMiss = isMiss
-    }
-}
-
-/// Ends one wait of a sensor.
-package final class SensorStop: Sendable {
-    private struct State {
-        var isCancelled = false
-        var handler: (@Sendable () -> Void)?
-    }
-
-    private let state = Mutex(State())
-
-    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
-    /// Runs `handler` when the wait is cancelled, on the thread that cancels it, or at once if it was already. It must not
-    /// block. A later handler takes the place of an earlier one.
-    package func whenCancelled(_ handler: @escaping @Sendable () -> Void) {
-        let isLate = state.withLock { state in
-            if !state.isCancelled { state.handler = handler }
-            return state.isCancelled
-        }
-        if isLate { handler() }
-    }
-
-    package func cancel() {
-        let handler = state.withLock { state in
-            state.isCancelled = true
-            return state.handler.take()
-        }
-        handler?()
     }
 }

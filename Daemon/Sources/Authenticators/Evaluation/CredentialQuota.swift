@@ -18,9 +18,9 @@ package final class CredentialQuota: Sendable {
     /// One password's place, given back with the last reference.
     package final class Place: Sendable {
         private let quota: CredentialQuota
-        private let program: ExactName
+        private let program: ProgramOfOwner
 
-        fileprivate init(_ quota: CredentialQuota, _ program: ExactName) {
+        fileprivate init(_ quota: CredentialQuota, _ program: ProgramOfOwner) {
             (self.quota, self.program) = (quota, program)
         }
 
@@ -28,7 +28,7 @@ package final class CredentialQuota: Sendable {
     }
 
     /// Counts one password of `program` in; refuses when there are as many as there may be.
-    package func take(for program: ExactName) throws(Refusal) -> Place {
+    package func take(for program: ProgramOfOwner) throws(Refusal) -> Place {
         let isTaken = shares.withLock { shares in
             do throws(ProgramShares.Refused) { try shares.take(for: program) } catch { return false }
             return true
@@ -41,5 +41,5 @@ package final class CredentialQuota: Sendable {
         return Place(self, program)
     }
 
-    private func giveBack(_ program: ExactName) { shares.withLock { $0.giveBack(program) } }
+    private func giveBack(_ program: ProgramOfOwner) { shares.withLock { $0.giveBack(program) } }
 }

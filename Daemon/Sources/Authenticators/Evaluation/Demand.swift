@@ -1,7 +1,7 @@
 package import AccessControl
 package import Foundation
 package import OwnerKeys
-package import Prompting
+package import PromptProtocol
 
 /// What has to be proved, and what the person is told it is for.
 package struct Demand {

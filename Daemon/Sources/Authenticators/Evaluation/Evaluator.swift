@@ -4,6 +4,7 @@ import Foundation
 import OstiaryMessages
 package import OwnerKeys
 package import Prompting
+import PromptProtocol
 import Refusals
 
 /// Turns a demand into proofs: asks `plan` what is missing and `offer` what to ask for next, has it collected, and asks again

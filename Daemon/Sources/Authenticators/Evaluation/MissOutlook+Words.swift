@@ -1,5 +1,5 @@
 package import OwnerKeys
-package import Prompting
+package import PromptProtocol
 
 extension MissOutlook {
     /// The outcome of further wrong tries, for the person who tries again.

@@ -3,7 +3,7 @@ package import Enclave
 package import Foundation
 package import KeySlots
 package import OwnerKeys
-package import Prompting
+package import PromptProtocol
 
 /// One factor that was proved, as its authenticator hands it over.
 package struct Proof: Sendable {

@@ -5,6 +5,7 @@ import Foundation
 import OstiaryMessages
 import OwnerKeys
 import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 

@@ -1,5 +1,5 @@
-package import OstiaryWire
-package import Prompting
+package import OstiaryMessages
+package import PromptProtocol
 package import Refusals
 
 /// How the program wants to be represented in the prompt, made harmless.

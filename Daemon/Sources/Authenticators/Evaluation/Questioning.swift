@@ -1,6 +1,7 @@
 import Callers
 import OstiaryMessages
 package import Prompting
+package import PromptProtocol
 package import Refusals
 package import SecretMemory
 

@@ -1,7 +1,9 @@
 import AccessControl
+import Cancellations
 import Dispatch
 import OstiaryMessages
 import Prompting
+import PromptProtocol
 import Refusals
 import Synchronization
 import Threading
@@ -191,7 +193,7 @@ final class SensorRace: Sendable {
 /// One sensor's thread.
 final class SensorWait: Sendable {
     let factor: Factor
-    let stop = SensorStop()
+    let stop = Cancellation()
     private let thread = DispatchGroup()
 
     init(_ factor: Factor) { self.factor = factor }

@@ -1,9 +1,11 @@
 package import AuthenticatorRequests
 import Callers
+package import Cancellations
 import Dispatch
 import Foundation
 import OstiaryMessages
 package import Prompting
+package import PromptProtocol
 package import Refusals
 package import SecretMemory
 import Synchronization
@@ -31,7 +33,7 @@ package final class CredentialPrompt: CredentialQuestion {
     private let questioning: Questioning
     private let objects: PromptObjects?
     private let operation: DisplayText
-    package let stop = CredentialStop()
+    package let stop = Cancellation()
     private let state = Mutex(State())
     private let thread = DispatchGroup()
 

@@ -1,9 +1,11 @@
 import AccessControl
 import AuthenticatorRequests
+import Cancellations
 import KeySlots
 import OstiaryMessages
 import OwnerKeys
 import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 import SecurityKeys
@@ -29,7 +31,7 @@ final class SecurityKeyAttempt: SensingAttempt {
     // MARK: beside other sensors and a field
 
     func prove(
-        until stop: SensorStop, reporting report: @escaping @Sendable (SensorReport) -> Void,
+        until stop: Cancellation, reporting report: @escaping @Sendable (SensorReport) -> Void,
         _ proved: (Proof) throws -> Void
     ) throws {
         if let proof = try proof(until: stop, report) { try proved(proof) }
@@ -37,7 +39,7 @@ final class SecurityKeyAttempt: SensingAttempt {
 
     /// Nil when it was stopped.
     private func proof(
-        until stop: SensorStop, _ report: @escaping @Sendable (SensorReport) -> Void
+        until stop: Cancellation, _ report: @escaping @Sendable (SensorReport) -> Void
     ) throws -> Proof? {
         while true {
             do {
@@ -141,5 +143,3 @@ private struct PINQuestion: CredentialQuestion {
 
     func choose(among accounts: [CredentialUser]) throws -> Int { throw CredentialRefusal.malformedAnswer }
 }
-
-extension SensorStop: CredentialCancellation {}

@@ -1,4 +1,5 @@
 package import AuthenticatorRequests
+package import Cancellations
 package import Foundation
 package import KeySlots
 import OwnerKeys
@@ -22,7 +23,7 @@ extension SecurityKeyAuthenticator {
     /// The private halves that an enrolled key opens, once the person has touched it. Only an owner of an enrolled key can give
     /// them to another key. Blocks until the person is done.
     package func halves(
-        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+        with question: any CredentialQuestion, until cancellation: Cancellation
     ) throws -> [PrivateHalf] {
         let record = try record()
         let output = try keys.factorOutput(
@@ -40,7 +41,7 @@ extension SecurityKeyAuthenticator {
     ///   - refused: AAGUIDs of authenticators that are no keys, this machine's own above all.
     package func prepareEnrolment(
         named name: String, at time: UInt64, openedBy opened: [PrivateHalf], refusing refused: Set<[UInt8]>,
-        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+        with question: any CredentialQuestion, until cancellation: Cancellation
     ) throws -> SecurityKeyEnrolment {
         let record = try record()
         let identifier = Self.randomBytes(16)
@@ -65,6 +66,6 @@ extension SecurityKeyAuthenticator {
 
     /// Gives the key that the person touches its first PIN, or replaces its PIN.
     package func setPIN(
-        with question: any CredentialQuestion, until cancellation: any CredentialCancellation
+        with question: any CredentialQuestion, until cancellation: Cancellation
     ) throws { try keys.setPIN(with: question, until: cancellation) }
 }

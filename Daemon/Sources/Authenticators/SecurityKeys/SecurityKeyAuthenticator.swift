@@ -4,7 +4,6 @@ import Foundation
 import KeySlots
 import OstiaryMessages
 package import OwnerKeys
-import Prompting
 package import Refusals
 import SecretMemory
 package import SecurityKeys

@@ -1,5 +1,6 @@
 package import Auditing
 package import Authenticators
+package import Owners
 import Passcodes
 package import Passkeys
 

@@ -3,7 +3,7 @@ import AuthenticatorRequests
 import Crypto
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Refusals
 
 /// One way to make a credential, after its message was checked.

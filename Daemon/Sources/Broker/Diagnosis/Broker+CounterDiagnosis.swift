@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 
 /// The doctor's finding on the counter that tells the newest copy of the store.
 extension Broker {

@@ -1,8 +1,9 @@
 import Enclave
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
 import Refusals
+import Settings
 import TPMEnclave
 
 /// The doctor's finding on the place of the keys.

@@ -1,8 +1,9 @@
 import Authenticators
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import PAMBiometry
 import PAMProtocol
-import Prompting
+import Settings
 
 /// What the doctor finds about looking for faces.
 extension Broker {

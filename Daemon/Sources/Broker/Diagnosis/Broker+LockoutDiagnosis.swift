@@ -1,6 +1,7 @@
 import Authenticators
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Refusals
 
 /// The doctor's finding on the delay after wrong passcodes.
@@ -8,7 +9,7 @@ extension Broker {
     func lockoutFinding(_ account: OwnerAccount) -> WireFinding {
         let check = "lockout"
         guard account.ring.isPasscodeSet else { return .ok(check, "There is no passcode that could be wrong.") }
-        guard let attempts = knownAttempts(of: account) else {
+        guard let attempts = account.knownAttempts() else {
             return .notice(
                 check, "It is not known how many wrong passcodes were entered, so none is accepted.",
                 advice: "See the line `wrong tries`.")

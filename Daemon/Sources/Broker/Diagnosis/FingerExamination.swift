@@ -1,9 +1,11 @@
 import Authenticators
 import EnrolledTemplates
 import FingerprintReader
-import OstiaryWire
+import OstiaryMessages
+import PromptProtocol
 import Prompting
 import Refusals
+import Settings
 import TemplateAnswers
 
 /// What the doctor finds about one user's fingers: each thing that does not work, and the command that mends it.
@@ -115,7 +117,7 @@ struct FingerExamination {
         guard terminals != .never || hasDisplay() else {
             return .notice(
                 Self.questions, "ostiaryd.conf lets no finger answer on a terminal, and there is no display.",
-                advice: "Set finger-on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
+                advice: "Set finger.on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
         }
         return .ok(Self.questions, "A finger may answer for a program where you are.")
     }
@@ -131,7 +133,7 @@ extension SensorRefusal {
         case .withoutSession:
             "Log in at this machine as yourself. Services, cron jobs and programs after `su` ask for the passcode."
         case .unknownSession: "`systemctl status systemd-logind.service` says whether it runs."
-        case .terminalForbidden: "Set finger-on-terminals to login or any in ostiaryd.conf."
+        case .terminalForbidden: "Set finger.on-terminals to login or any in ostiaryd.conf."
         }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 
 /// The files whose code runs in this process: the program and its libraries.
 ///

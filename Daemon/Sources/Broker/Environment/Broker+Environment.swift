@@ -2,8 +2,9 @@ import AccessControl
 import Authenticators
 import Callers
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passcodes
 import Refusals
 import Synchronization
@@ -11,10 +12,11 @@ import Threading
 
 /// How a user can be authenticated, and who wants to hear when that changes.
 extension Broker {
-    func environment(_ session: Session) throws -> Reply {
-        let account = session.account
-        let message = message(environment(of: account, with: account.sensor?.sensorState()), for: session)
-        try session.verifyCaller()
+    func environment(_ exchange: Exchange) throws -> Reply {
+        let account = exchange.account
+        let message = message(
+            environment(of: account, with: account.sensor?.sensorState()), for: exchange.session)
+        try exchange.verifyCaller()
         return Reply(.environment(message))
     }
 
@@ -99,14 +101,14 @@ extension Broker {
     }
 
     private func isDelayed(_ account: OwnerAccount) -> Bool {
-        (knownAttempts(of: account)?.remaining ?? .zero) > .zero
+        (account.knownAttempts()?.remaining ?? .zero) > .zero
     }
 
     /// A delay after wrong passcodes ends by itself, and nobody sends a request then.
     ///
     /// - Parameter wasDelayed: whether the last look may have seen a delay. One that has ended since is looked at again.
     private func expectEndOfDelay(of account: OwnerAccount, wasDelayed: Bool) {
-        guard let delay = knownAttempts(of: account)?.remaining, delay > .zero else {
+        guard let delay = account.knownAttempts()?.remaining, delay > .zero else {
             if wasDelayed { environmentMayHaveChanged(of: account) }
             return
         }
@@ -123,17 +125,5 @@ extension Broker {
             account.nextLook.withLock { if $0 == end { $0 = nil } }
             environmentMayHaveChanged(of: account)
         }
-    }
-}
-
-/// How often something may have changed how a user can be authenticated.
-struct EnvironmentChanges: Equatable, Sendable {
-    private var all: UInt64 = 0
-    /// Those that the sensor must be asked about.
-    private(set) var ofSensor: UInt64 = 0
-
-    mutating func count(ofSensor isOfSensor: Bool) {
-        all += 1
-        if isOfSensor { ofSensor += 1 }
     }
 }

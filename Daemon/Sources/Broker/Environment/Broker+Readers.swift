@@ -1,4 +1,5 @@
 import DeviceEvents
+import Owners
 import Threading
 import FingerprintReader
 import Logging
@@ -10,7 +11,7 @@ extension Broker {
     /// fprintd announces neither, and ends when nobody uses it. So udev's announcements of USB devices are a reason to ask fprintd
     /// again; nothing in them is believed. Nobody is asked while nobody watches. A machine that does not let the daemon listen is
     /// logged once; a reader is then noticed when somebody asks for the state.
-    public func followReaders() {
+    package func followReaders() {
         guard accounts.contains(where: { $0.biometry != nil }) else { return }
         let watcher = PlugWatcher(rest: ReaderChange.rest, longest: ReaderChange.longest) { [weak self] in
             self?.readersMayHaveChanged()

@@ -1,6 +1,7 @@
 import Callers
 import ExactNames
 import OstiaryMessages
+import Owners
 import Refusals
 import Synchronization
 
@@ -28,12 +29,12 @@ final class EnvironmentWatches: Sendable {
 
     /// - Throws: `tooMany` when the connection, its program or all programs have as many as they may.
     func add(_ watch: EnvironmentWatch) throws(Refusal) {
-        let program = watch.session.caller.program.displayName
+        let program = watch.session.caller.program.ofOwner
         let refusal: Refusal? = watches.withLock { watches in
             guard watches[ObjectIdentifier(watch.session)] == nil else { return Self.repeated }
-            let ofProgram = watches.values.count { $0.session.caller.program.displayName == program }
+            let ofProgram = watches.values.count { $0.session.caller.program.ofOwner == program }
             guard ofProgram < programLimit else { return Self.tooManyOfProgram(programLimit) }
-            guard watches.count < limit else { return Self.tooMany(limit) }
+            guard watches.count < limit else { return Self.tooMany }
             watches[ObjectIdentifier(watch.session)] = watch
             return nil
         }
@@ -72,9 +73,8 @@ final class EnvironmentWatches: Sendable {
             cause: "environment.too-many-watches")
     }
 
-    private static func tooMany(_ limit: Int) -> Refusal {
-        Refusal(
-            .tooMany, "\(limit) processes watch the environment already; ask without waiting.",
-            cause: "environment.too-many-watches-in-all")
-    }
+    /// It names no number: that would tell one owner about the programs of another.
+    private static let tooMany = Refusal(
+        .tooMany, "Too many processes watch the environment already; ask without waiting.",
+        cause: "environment.too-many-watches-in-all")
 }

@@ -6,18 +6,20 @@ import ExactNames
 import Foundation
 import Glibc
 import KeySlots
-public import Logging
+package import Logging
 import OwnerKeys
+import Owners
 import Passcodes
-public import Prompting
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
+package import Settings
 import Vault
 
 /// Makes a new store with its keys in another enclave, beside the present one, which stays as it is. Items and registrations
 /// of programs come along. Private keys cannot: they never leave their enclave.
-public struct EnclaveMove {
+package struct EnclaveMove {
     private let configuration: BrokerConfiguration
     private let kind: EnclaveConfiguration.Kind
     private let log: Logger
@@ -26,7 +28,7 @@ public struct EnclaveMove {
     /// - Parameters:
     ///   - configuration: that of the present store.
     ///   - say: shows lines to the person.
-    public init(
+    package init(
         _ configuration: BrokerConfiguration, to kind: EnclaveConfiguration.Kind, log: Logger,
         say: @escaping (String) -> Void
     ) {
@@ -43,7 +45,7 @@ public struct EnclaveMove {
     /// Shows the objects that come along, asks, and copies them. Blocks as long as the person takes.
     ///
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
-    public func run() throws {
+    package func run() throws {
         let former = try Broker.open(configuration, log: log)
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
@@ -107,7 +109,7 @@ public struct EnclaveMove {
     ) throws {
         if let passcode { try requireStrong(passcode.bytes) }
         let event = AuditTrail.Event(name: "enclave.move", program: .daemonStart, operation: kind.rawValue)
-        try former.trail.change(event)
+        try account.trail.change(event)
         let question = OwnerPasswordQuestion(
             to: "make a store in the TPM", former.prompter, startedBy: configuration.user,
             isByHand: OwnerPasswordQuestion.isByHand)
@@ -123,7 +125,7 @@ public struct EnclaveMove {
         guard unsafe rename(unfinishedFolder, newFolder) == 0 else {
             throw stopped("\(unfinishedFolder) could not be renamed (errno \(errno)).")
         }
-        former.trail.note(event)
+        account.trail.note(event)
         say(
             "Made \(newFolder) with \(copied) items and \(account.applications.stored.count) registered programs.\n"
                 + "To use it: mv \(configuration.stateDirectory) \(configuration.stateDirectory).former && "
@@ -148,7 +150,7 @@ public struct EnclaveMove {
             return copied
         } catch {
             made.close()
-            made.leaveChip()
+            made.leaveChip(saying: say)
             throw error
         }
     }
@@ -160,14 +162,14 @@ public struct EnclaveMove {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
             let half = try new.life.set(passcode.bytes, new.life.prepareSetting(), since: new.ring.era)
-            try made.trail.beginEpoch(under: half)
+            try new.trail.beginEpoch(under: half)
         }
         for registration in account.applications.stored { try new.applications.store(registration) }
         var copied = 0
         for id in try former.vault.read({ try $0.itemIDs(owner: account.id) }) {
             if try account.items.copy(id, into: new.items, openedWith: halves) { copied += 1 }
         }
-        made.trail.note(event)
+        new.trail.note(event)
         return copied
     }
 
@@ -196,14 +198,14 @@ public struct EnclaveMove {
 extension Broker {
     /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
     /// numbers.
-    fileprivate func leaveChip() {
+    fileprivate func leaveChip(saying say: (String) -> Void) {
         do {
             for account in accounts { try (enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes) }
             try rollback?.removeCounter()
         } catch {
-            log.error(
-                "indexes of the unfinished store stay in the TPM; `tpm2_getcap handles-nv-index` lists all indexes",
-                metadata: ["cause": "\(error)"])
+            say(
+                "Indexes of the unfinished store stay in the TPM (\(error)). `tpm2_getcap handles-nv-index` lists all indexes."
+            )
         }
     }
 }

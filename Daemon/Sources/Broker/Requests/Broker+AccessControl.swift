@@ -2,8 +2,9 @@ import AccessControl
 import Auditing
 import Authenticators
 import Foundation
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -15,37 +16,34 @@ extension Broker {
     /// An application password is not checked here, because only the object that it opens can: the context's own is taken as
     /// it is, or the person is asked for one, and the object checks it when it is opened. What the person enters is kept like
     /// a factor: it ends with a lock, with the grants of the context, and with its time.
-    func evaluateAccessControl(
-        _ body: WireEvaluateAccessControlRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func evaluateAccessControl(_ body: WireEvaluateAccessControlRequest, _ exchange: Exchange) throws -> Reply {
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         let operation = try Self.operation(body.operation)
-        let context = try session.contexts.context(body.contextID)
+        let context = try exchange.contexts.context(body.contextID)
         guard context.keepsFactors else {
             throw Refusal(.invalidParameter, "The context keeps no factors.", cause: "context.keeps-nothing")
         }
-        let asking = try asking(body.question, request, session, cancellation)
+        let asking = try exchange.asking(body.question)
         let demand = Demand(
             requirements: [accessControl[operation]],
             availability: operation.needsAccessSecret ? accessControl.availability : nil, object: "",
             operation: "\(operation.name) with an object that the program keeps")
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context), assuming: .applicationPassword,
+            let evaluation = try exchange.account.evaluator.evaluate(
+                demand, held: exchange.account.held(in: context), assuming: .applicationPassword,
                 keepingFor: context.keepingTime, asking: asking)
             let password = try enteredPassword(for: demand, evaluation, context, asking)
-            try session.verifyCaller()
+            try exchange.verifyCaller()
             let factors = evaluation.factors.subtracting(.applicationPassword)
             let (names, strength) = (factors.factors.map(\.name), evaluation.label)
-            try trail.decide {
+            try exchange.trail.decide {
                 try asking.cancellation.check()
-                try trail.grant(
-                    event("evaluate-access-control", session, operation: operation.name), factors: names,
+                try exchange.trail.grant(
+                    exchange.event("evaluate-access-control", operation: operation.name), factors: names,
                     strength: strength, isProved: !evaluation.proofs.isEmpty || password != nil)
                 asking.cancellation.noteOpeningRecorded()
                 try context.keep(evaluation, enteredPassword: password, since: era)
-                noteBiometry(evaluation, session.account)
+                noteBiometry(evaluation, exchange.account)
             }
             return Reply(.granted(granted(names, strength)))
         }

@@ -5,37 +5,35 @@ import Callers
 import ExactNames
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import Refusals
 
 /// Programs that are known by a name of their own. Each change asks the owner: for the passcode, or while there is none
 /// for a confirmation.
 extension Broker {
-    func registerApplication(
-        _ body: WireRegisterApplicationRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
-        let former = body.adopts ? try session.account.formerRegistration(body) : nil
-        let registration = try session.account.registration(body, former: former)
-        try session.account.applications.requireFree(registration, besides: former)
+    func registerApplication(_ body: WireRegisterApplicationRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
+        let former = body.adopts ? try exchange.account.formerRegistration(body) : nil
+        let registration = try exchange.account.registration(body, former: former)
+        try exchange.account.applications.requireFree(registration, besides: former)
         // A program that is adopted where it is left its former things behind when it was registered.
-        let leftBehind = former?.path == registration.path ? nil : try session.account.leftBehind(at: registration.path)
-        let event = event(
-            body.adopts ? "application-adopt" : "application-register", session, object: registration.applicationID.text
-        )
+        let leftBehind =
+            former?.path == registration.path ? nil : try exchange.account.leftBehind(at: registration.path)
+        let event = exchange.event(
+            body.adopts ? "application-adopt" : "application-register", object: registration.applicationID.text)
         try askOwner(
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
-            registration.path.text, asking, session, for: event, consequence: leftBehind?.consequence,
+            registration.path.text, asking, exchange, for: event, consequence: leftBehind?.consequence,
             unshowable: Self.registrationTooLong)
-        let standing = session.account.applications.standing(of: registration)
+        let standing = exchange.account.applications.standing(of: registration)
         if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
-        try commit(event, registration, former, session, asking) {
-            try session.account.applications.store(registration, replacing: former)
+        try commit(event, registration, former, exchange, asking) {
+            try exchange.account.applications.store(registration, replacing: former)
         }
-        var shown = session.account.shown(registration)
+        var shown = exchange.account.shown(registration)
         if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
@@ -44,31 +42,28 @@ extension Broker {
     /// `messageByteCount`.
     private static let pageCount = 20
 
-    func listApplications(_ body: WireListApplicationsRequest, _ session: Session) throws -> Reply {
-        try session.account.applications.requireRead()
-        let all = session.account.applications.all()
+    func listApplications(_ body: WireListApplicationsRequest, _ exchange: Exchange) throws -> Reply {
+        try exchange.account.applications.requireRead()
+        let all = exchange.account.applications.all()
         return Reply(
             .applications(
                 .with {
                     $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount)
-                        .map(session.account.shown)
+                        .map(exchange.account.shown)
                     $0.total = UInt32(clamping: all.count)
                 }))
     }
 
-    func removeApplication(
-        _ body: WireRemoveApplicationRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
+    func removeApplication(_ body: WireRemoveApplicationRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
         let name = ExactName(body.applicationID)
-        let registration = try session.account.ownRegistration { $0.applicationID == name }
-        let event = event("application-remove", session, object: registration.applicationID.text)
+        let registration = try exchange.account.ownRegistration { $0.applicationID == name }
+        let event = exchange.event("application-remove", object: registration.applicationID.text)
         try askOwner(
-            "remove the registration of \(registration.applicationID)", registration.path.text, asking, session,
+            "remove the registration of \(registration.applicationID)", registration.path.text, asking, exchange,
             for: event)
-        try commit(event, registration, nil, session, asking) {
-            try session.account.applications.remove(registration)
+        try commit(event, registration, nil, exchange, asking) {
+            try exchange.account.applications.remove(registration)
         }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -92,13 +87,13 @@ extension Broker {
     ///   - object: the name of the thing that the question is about, for example the path of a program.
     ///   - unshowable: thrown if object or operation is too long for a prompt.
     func askOwner(
-        _ operation: String, _ object: String, _ asking: Asking, _ session: Session, for event: AuditTrail.Event,
+        _ operation: String, _ object: String, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event,
         consequence: DisplayText? = nil, unshowable: Refusal = Broker.nameTooLong
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
             throw unshowable
         }
-        guard session.account.ring.isPasscodeSet else {
+        guard exchange.account.ring.isPasscodeSet else {
             let question = PromptQuestion(
                 .confirmation(warning: Self.answeredByAnyProgram), objects: PromptObjects(shown), operation: text,
                 consequence: consequence, reason: asking.question.reason, cancelTitle: asking.question.cancelTitle,
@@ -106,7 +101,7 @@ extension Broker {
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
         _ = try provePasscode(
-            operation, object: object, consequence: consequence, isShownInFull: true, asking, session, for: event)
+            operation, object: object, consequence: consequence, isShownInFull: true, asking, exchange, for: event)
     }
 
     private static let answeredByAnyProgram = DisplayText(
@@ -121,18 +116,18 @@ extension Broker {
         cause: "application.unshowable")
 
     private func commit(
-        _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ session: Session,
+        _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ exchange: Exchange,
         _ asking: Asking, _ change: () throws -> Void
     ) throws {
-        try session.verifyCaller()
-        try session.account.changing.withLock {
+        try exchange.verifyCaller()
+        try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
+            try exchange.trail.change(event)
             try change()
         }
         // What was granted to the program under its former name ends with that.
-        sessions.endGrants(ofPrograms: [registration.path, former?.path].compactMap(\.self), besides: session)
-        trail.note(event)
+        sessions.endGrants(ofPrograms: [registration.path, former?.path].compactMap(\.self), besides: exchange.session)
+        exchange.trail.note(event)
     }
 }
 

@@ -5,7 +5,8 @@ import Callers
 import Enclave
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -15,48 +16,48 @@ import StoreKeys
 extension Broker {
     /// Makes the store's attestation key if there is none, and hands out the data for its enrolment. The endorsement certificate
     /// names this machine wherever it is shown, so the owner is asked.
-    func enrollAttestation(
-        _ body: WireEnrollAttestationRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func enrollAttestation(_ body: WireEnrollAttestationRequest, _ exchange: Exchange) throws -> Reply {
         let enclave = try attestingEnclave()
-        let asking = try asking(body.question, request, session, cancellation)
-        let event = event(request.eventName, session)
+        let asking = try exchange.asking(body.question)
+        let event = exchange.event()
         try askOwner(
-            "show the certificate of this machine's TPM to a program", session.caller.application.text, asking, session,
+            "show the certificate of this machine's TPM to a program", exchange.caller.application.text, asking,
+            exchange,
             for: event)
-        try session.verifyCaller()
-        let enrollment = try session.account.changing.withLock {
+        try exchange.verifyCaller()
+        let enrollment = try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
+            try exchange.trail.change(event)
             let key = try makeAttestationKey(in: enclave)
             return AttestationDocument.enrollment(try enclave.endorsement(ofAttestationKey: key.blob))
         }
-        trail.note(event)
+        exchange.trail.note(event)
         return .payload(SecretBytes(enrollment))
     }
 
-    func activateAttestation(_ request: IncomingRequest, _ session: Session) throws -> Reply {
+    func activateAttestation(_ exchange: Exchange) throws -> Reply {
         let enclave = try attestingEnclave()
         let key = try attestationKey()
         let secret: SecretBytes
         do {
             secret = try enclave.secret(
-                in: Data(exposing: request.tail), forAttestationKey: key.blob, authorization: key.authorization)
+                in: Data(exposing: exchange.request.tail), forAttestationKey: key.blob, authorization: key.authorization
+            )
         } catch EnclaveError.unreadable {
             throw Refusal(
                 .invalidParameter,
                 "The file is no credential for this TPM and its attestation key. Ask for another one with the output of "
                     + "`ostiary attest enroll`.", cause: "attestation.credential")
         }
-        try session.verifyCaller()
-        try trail.change(event(request.eventName, session))
+        try exchange.verifyCaller()
+        try exchange.trail.change(exchange.event())
         return .payload(secret)
     }
 
-    func attest(_ body: WireAttestRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+    func attest(_ body: WireAttestRequest, _ exchange: Exchange) throws -> Reply {
         try use(
-            body.contextID, body.rightID, .sign, session, recordedAs: request.eventName, attestation(answering: request)
+            body.contextID, body.rightID, .sign, exchange, recordedAs: exchange.request.eventName,
+            attestation(answering: exchange.request)
         )
     }
 

@@ -4,7 +4,7 @@ import Authenticators
 import Callers
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import Passkeys
 import Refusals
 import SecretMemory
@@ -12,30 +12,26 @@ import SecretMemory
 /// Commands of CTAP from programs that the owner registered as browsers. These choose relying party and client data, so no domain
 /// confirms them; the question shows which relying party the program named.
 extension Broker {
-    func answerAuthenticatorCommand(
-        _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        try requireBrowser(session)
-        let asking = Asking(
-            caller: session.caller, terminal: request.terminal, question: .withoutReason,
-            cancellation: try slow(cancellation))
-        let passkeys = session.account.ownerPasskeys(asking, trail, through: .browser)
-        let command = unsafe request.tail.withUnsafeBytes { unsafe [UInt8]($0) }
+    func answerAuthenticatorCommand(_ exchange: Exchange) throws -> Reply {
+        try requireBrowser(exchange)
+        let asking = try exchange.asking(.withoutReason)
+        let passkeys = exchange.account.ownerPasskeys(asking, exchange.trail, through: .browser)
+        let command = unsafe exchange.request.tail.withUnsafeBytes { unsafe [UInt8]($0) }
         var isReleased = false
         defer { finishCreation(by: PlatformAuthenticator(passkeys), isReleased: isReleased) }
-        let answer = try session.browserAuthenticator.answer(command, with: passkeys) {
+        let answer = try exchange.session.browserAuthenticator.answer(command, with: passkeys) {
             [cancellation = asking.cancellation] in
             cancellation.cancel(.locked)
         }
-        record(passkeys.error, request, session)
-        try release(of: passkeys, session, asking)
+        record(passkeys.error, exchange)
+        try release(of: passkeys, exchange, asking)
         isReleased = answer.first == 0
         var bytes = Data(answer)
         return .payload(SecretBytes(taking: &bytes))
     }
 
-    private func requireBrowser(_ session: Session) throws(Refusal) {
-        let identity = session.caller.identity
+    private func requireBrowser(_ exchange: Exchange) throws(Refusal) {
+        let identity = exchange.caller.identity
         guard identity.applicationID != nil else {
             throw Refusal(
                 .missingEntitlement,
@@ -51,21 +47,21 @@ extension Broker {
     }
 
     /// The client gets a status of CTAP, and the log the reason.
-    private func record(_ error: (any Error)?, _ request: IncomingRequest, _ session: Session) {
+    private func record(_ error: (any Error)?, _ exchange: Exchange) {
         guard let error else { return }
         let refusal = refusal(for: error)
-        if RefusalMapping.isDecision(refusal) { trail.refuse(event(request.eventName, session), because: refusal) }
+        if RefusalMapping.isDecision(refusal) { exchange.trail.refuse(exchange.event(), because: refusal) }
     }
 
     /// The program must still be who it was, and a browser. Signatures of sign-ins are recorded when they are made.
-    private func release(of passkeys: OwnerPasskeys, _ session: Session, _ asking: Asking) throws {
-        try session.verifyCaller()
-        try requireBrowser(session)
+    private func release(of passkeys: OwnerPasskeys, _ exchange: Exchange, _ asking: Asking) throws {
+        try exchange.verifyCaller()
+        try requireBrowser(exchange)
         guard let relyingParty = passkeys.unreleasedRelyingParty else { return }
-        try trail.decide {
+        try exchange.trail.decide {
             try asking.cancellation.check()
-            try trail.grant(
-                event("credential-register", session, object: relyingParty.identifier.text, operation: "browser"),
+            try exchange.trail.grant(
+                exchange.event("credential-register", object: relyingParty.identifier.text, operation: "browser"),
                 factors: [], strength: "", isProved: false)
         }
     }

@@ -3,8 +3,9 @@ import Auditing
 import Authenticators
 import Callers
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -21,42 +22,37 @@ extension Broker {
         .invalidParameter, "This right does not confirm each signature. Authorize it, and use it then.",
         cause: "right.confirms-nothing")
 
-    func signConfirmed(
-        _ body: WireConfirmedSignRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let signing = try ConfirmedSigning(body, input: request.tail)
-        let asking = try asking(body.question, request, session, cancellation)
+    func signConfirmed(_ body: WireConfirmedSignRequest, _ exchange: Exchange) throws -> Reply {
+        let signing = try ConfirmedSigning(body, input: exchange.request.tail)
+        let asking = try exchange.asking(body.question)
         return try useOnce(
-            body.rightID, asking, session, recordedAs: request.eventName,
+            body.rightID, asking, exchange, recordedAs: exchange.request.eventName,
             demand: { $0.demand(forSigning: signing.shown) },
-            { right in try signing.signature(of: request.tail, with: right) })
+            { right in try signing.signature(of: exchange.request.tail, with: right) })
     }
 
-    func attestConfirmed(
-        _ body: WireConfirmedAttestRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let attestation = try attestation(answering: request)
-        let asking = try asking(body.question, request, session, cancellation)
+    func attestConfirmed(_ body: WireConfirmedAttestRequest, _ exchange: Exchange) throws -> Reply {
+        let attestation = try attestation(answering: exchange.request)
+        let asking = try exchange.asking(body.question)
         return try useOnce(
-            body.rightID, asking, session, recordedAs: request.eventName, demand: \.demandForAttestation, attestation)
+            body.rightID, asking, exchange, recordedAs: exchange.request.eventName, demand: \.demandForAttestation,
+            attestation)
     }
 
     private func useOnce(
-        _ rightID: Data, _ asking: Asking, _ session: Session, recordedAs name: String,
+        _ rightID: Data, _ asking: Asking, _ exchange: Exchange, recordedAs name: String,
         demand: (RightOpener) -> Demand, _ work: (OpenedRight) throws -> SecretBytes
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
-        let account = session.account
-        let object = try account.rights.find(id: id, application: session.caller.application)
+        let account = exchange.account
+        let object = try account.rights.find(id: id, application: exchange.caller.application)
         let opener = try RightOpener(object, label: nil, in: vault, ring: account.ring, stretching: account.stretching)
         guard opener.accessControl.confirmsEachSignature else { throw Self.confirmsNothing }
         let evaluation = try account.evaluator.evaluate(demand(opener), asking: asking)
         let right = try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }
         let result = try work(right)
-        try grant(evaluation, asking, session, as: event(name, session, object: right.identifier)) {
-            try requireStillStored(id, session)
+        try grant(evaluation, asking, exchange, as: exchange.event(name, object: right.identifier)) {
+            try requireStillStored(id, exchange)
             account.keyUses.note(id)
         }
         return .payload(result)

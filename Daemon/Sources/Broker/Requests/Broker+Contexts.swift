@@ -5,8 +5,9 @@ import Callers
 import Enclave
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passcodes
 import ProtectedObjects
 import Refusals
@@ -19,103 +20,93 @@ extension Broker {
     /// Raw value of `LACredentialType.applicationPassword`.
     private static let applicationPasswordType: Int32 = 0
 
-    func deauthorize(_ body: WireDeauthorizeRequest, _ session: Session) throws -> Reply {
-        let context = try session.contexts.context(body.contextID)
-        trail.end(event("deauthorize", session), folds: true) { context.endAllGrants(because: .caller) }
+    func deauthorize(_ body: WireDeauthorizeRequest, _ exchange: Exchange) throws -> Reply {
+        let context = try exchange.contexts.context(body.contextID)
+        exchange.trail.end(exchange.event("deauthorize"), folds: true) { context.endAllGrants(because: .caller) }
         return .done
     }
 
-    func setCredential(_ body: WireSetCredentialRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply
-    {
-        let context = try session.contexts.context(body.contextID)
+    func setCredential(_ body: WireSetCredentialRequest, _ exchange: Exchange) throws -> Reply {
+        let context = try exchange.contexts.context(body.contextID)
         guard body.type == Self.applicationPasswordType else {
             throw Refusal(.invalidParameter, "Only application passwords can be set.", cause: "credential.type")
         }
-        guard body.remove || !request.tail.isEmpty else { throw Refusal.emptyPassword }
+        guard body.remove || !exchange.request.tail.isEmpty else { throw Refusal.emptyPassword }
         guard !body.remove else {
             context.setApplicationPassword(nil)
             return .done
         }
         // A password that is replaced gives its place to the new one.
         context.setApplicationPassword(nil)
-        let place = try credentials.take(for: session.caller.program.displayName)
-        context.setApplicationPassword(Credential(SecretBytes(copying: request.tail), at: place))
+        let place = try credentials.take(for: exchange.caller.program.ofOwner)
+        context.setApplicationPassword(Credential(SecretBytes(copying: exchange.request.tail), at: place))
         return .done
     }
 
-    func credentialState(_ body: WireCredentialStateRequest, _ session: Session) throws -> Reply {
-        let context = try session.contexts.context(body.contextID)
+    func credentialState(_ body: WireCredentialStateRequest, _ exchange: Exchange) throws -> Reply {
+        let context = try exchange.contexts.context(body.contextID)
         let isSet = body.type == Self.applicationPasswordType && context.isApplicationPasswordSet
         return Reply(.done(.with { $0.isSet = isSet }))
     }
 
     // MARK: rights and requirements
 
-    func authorize(
-        _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func authorize(_ body: WireAuthorizeRequest, _ exchange: Exchange) throws -> Reply {
         switch body.subject {
-        case .rightID(let bytes)?: try authorizeRight(bytes, body, request, session, cancellation)
-        case .requirement(let bytes)?: try authorizeRequirement(bytes, body, request, session, cancellation)
-        case .store?: try openStore(body, request, session, cancellation)
+        case .rightID(let bytes)?: try authorizeRight(bytes, body, exchange)
+        case .requirement(let bytes)?: try authorizeRequirement(bytes, body, exchange)
+        case .store?: try openStore(body, exchange)
         case nil: throw Refusal(.malformed, "The request names neither a right nor a requirement.")
         }
     }
 
     /// Asks for the passcode and nothing else: its proof opens the store. The context keeps nothing of it.
-    private func openStore(
-        _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let isOpen = session.account.ring.unlockState(of: .whenUnlocked) == .open
+    private func openStore(_ body: WireAuthorizeRequest, _ exchange: Exchange) throws -> Reply {
+        let isOpen = exchange.account.ring.unlockState(of: .whenUnlocked) == .open
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: "",
             operation: isOpen ? "let fingers be used again" : "open the store")
-        if body.preflight { return try preflight(demand, body.contextID, session) }
+        if body.preflight { return try preflight(demand, body.contextID, exchange) }
         // The question would name what nothing waits for.
-        guard !isOpen || session.account.biometryState()?.waitsForPasscode == true else {
+        guard !isOpen || exchange.account.biometryState()?.waitsForPasscode == true else {
             return Reply(.granted(.init()))
         }
-        let asking = try asking(body.question, request, session, cancellation)
-        let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
-        try grant(evaluation, asking, session, as: event(request.eventName, session)) {}
+        let asking = try exchange.asking(body.question)
+        let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
+        try grant(evaluation, asking, exchange, as: exchange.event()) {}
         return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
     }
 
-    private func authorizeRight(
-        _ bytes: Data, _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    private func authorizeRight(_ bytes: Data, _ body: WireAuthorizeRequest, _ exchange: Exchange) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
-        let object = try session.account.rights.find(id: id, usableBy: session.caller)
-        let label = object.kind == .enclaveKey ? session.account.items.label(ofKey: object) : nil
+        let object = try exchange.account.rights.find(id: id, usableBy: exchange.caller)
+        let label = object.kind == .enclaveKey ? exchange.account.items.label(ofKey: object) : nil
         let opener = try RightOpener(
-            object, label: label, in: vault, ring: session.account.ring, stretching: session.account.stretching)
+            object, label: label, in: vault, ring: exchange.account.ring, stretching: exchange.account.stretching)
         guard !opener.accessControl.confirmsEachSignature else { throw Self.confirmsEachSignature }
         let limited = opener.limited
-        if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, session) }
-        let context = try session.contexts.context(body.contextID)
-        var asking = try asking(body.question, request, session, cancellation)
+        if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, exchange) }
+        let context = try exchange.contexts.context(body.contextID)
+        var asking = try exchange.asking(body.question)
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
         // the person again.
         if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
             return try grantAgain(
-                held.factorNames, held.strength, as: event("authorize", session, object: held.identifier), session,
+                held.factorNames, held.strength, as: exchange.event("authorize", object: held.identifier), exchange,
                 whileStanding: { try Self.require(context.heldRight(id) === held) })
         }
         asking.applicationPassword = context.applicationPassword(for: limited)
         let takesKeptPassword = asking.applicationPassword != nil && !context.isApplicationPasswordSet
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
-                opener.demand, held: session.account.held(in: context, for: limited),
+            let evaluation = try exchange.account.evaluator.evaluate(
+                opener.demand, held: exchange.account.held(in: context, for: limited),
                 keepingFor: context.keepingTime, asking: asking)
-            let right = try open(opener, by: evaluation, in: context, of: session.account)
-            try grant(evaluation, asking, session, as: event("authorize", session, object: right.identifier)) {
-                try requireStillStored(id, session)
+            let right = try open(opener, by: evaluation, in: context, of: exchange.account)
+            try grant(evaluation, asking, exchange, as: exchange.event("authorize", object: right.identifier)) {
+                try requireStillStored(id, exchange)
                 try context.grant(right, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
                 try context.keep(evaluation, since: era)
-                session.account.keyUses.note(id)
+                exchange.account.keyUses.note(id)
             }
             return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
         }
@@ -134,34 +125,35 @@ extension Broker {
     }
 
     /// A right that was removed while the person was asked: its removal has ended the grants that it found, or will.
-    func requireStillStored(_ id: VaultID, _ session: Session) throws {
-        guard try vault.read({ try $0.object(id, owner: session.account.id) }) != nil else { throw RightStore.notFound }
+    func requireStillStored(_ id: VaultID, _ exchange: Exchange) throws {
+        guard try vault.read({ try $0.object(id, owner: exchange.account.id) }) != nil else {
+            throw RightStore.notFound
+        }
     }
 
     private func authorizeRequirement(
-        _ bytes: Data, _ body: WireAuthorizeRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
+        _ bytes: Data, _ body: WireAuthorizeRequest, _ exchange: Exchange
     ) throws -> Reply {
         let demand = Demand(
             requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
             operation: "authorize an action of the program")
         let limits = try body.limits.map(GrantLimits.init)
         let limited = LimitedSubject(.requirement(bytes), limits)
-        if body.preflight { return try preflight(demand, body.contextID, for: limited, session) }
-        let context = try session.contexts.context(body.contextID)
-        let asking = try asking(body.question, request, session, cancellation)
-        let event = event("authorize-requirement", session)
+        if body.preflight { return try preflight(demand, body.contextID, for: limited, exchange) }
+        let context = try exchange.contexts.context(body.contextID)
+        let asking = try exchange.asking(body.question)
+        let event = exchange.event("authorize-requirement")
         // As for rights: a forbidden prompt asks whether the authorization still stands. The limits are those that it was given.
         if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes) {
             return try grantAgain(
-                held.factorNames, held.strength, as: event, session,
+                held.factorNames, held.strength, as: event, exchange,
                 whileStanding: { try context.use(held, of: bytes) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
-                demand, held: session.account.held(in: context, for: limited), keepingFor: context.keepingTime,
+            let evaluation = try exchange.account.evaluator.evaluate(
+                demand, held: exchange.account.held(in: context, for: limited), keepingFor: context.keepingTime,
                 asking: asking)
-            try grant(evaluation, asking, session, as: event) {
+            try grant(evaluation, asking, exchange, as: event) {
                 let grant = EvaluationContext.RequirementGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label, limits: limits,
                     since: clock.now().time)
@@ -179,18 +171,18 @@ extension Broker {
     /// Records an authorization and then keeps it, in one step, unless it was ended while the person was asked: then it is
     /// neither recorded nor kept.
     func grant(
-        _ evaluation: Evaluation, _ asking: Asking, _ session: Session, as event: AuditTrail.Event,
+        _ evaluation: Evaluation, _ asking: Asking, _ exchange: Exchange, as event: AuditTrail.Event,
         keeping keep: () throws -> Void
     ) throws {
-        try session.verifyCaller()
-        try trail.decide {
+        try exchange.verifyCaller()
+        try exchange.trail.decide {
             try asking.cancellation.check()
-            try trail.grant(
+            try exchange.trail.grant(
                 event, factors: evaluation.factorNames, strength: evaluation.label,
                 isProved: !evaluation.proofs.isEmpty)
             asking.cancellation.noteOpeningRecorded()
             try keep()
-            noteBiometry(evaluation, session.account)
+            noteBiometry(evaluation, exchange.account)
         }
     }
 
@@ -202,13 +194,13 @@ extension Broker {
 
     /// Answers that what was proved before stands, recorded like any other use of it; refused when it has been ended meanwhile.
     func grantAgain(
-        _ factors: [String], _ strength: String, as event: AuditTrail.Event, _ session: Session,
+        _ factors: [String], _ strength: String, as event: AuditTrail.Event, _ exchange: Exchange,
         biometry: WireBiometry? = nil, whileStanding requireStanding: () throws -> Void
     ) throws -> Reply {
-        try session.verifyCaller()
-        try trail.decide {
+        try exchange.verifyCaller()
+        try exchange.trail.decide {
             try requireStanding()
-            try trail.use(event, factors: factors, strength: strength)
+            try exchange.trail.use(event, factors: factors, strength: strength)
         }
         return Reply(.granted(granted(factors, strength, biometry: biometry)))
     }
@@ -217,28 +209,20 @@ extension Broker {
         if !stands { throw RequestCancellation.refusal(.locked) }
     }
 
-    func asking(
-        _ question: WireQuestion, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
-    ) throws -> Asking {
-        Asking(
-            caller: session.caller, terminal: request.terminal, question: try QuestionStyle(question),
-            cancellation: try slow(cancellation))
-    }
-
     /// Says whether a demand could be satisfied now, in a context or without one.
     private func preflight(
-        _ demand: Demand, _ contextID: UInt64, for subject: LimitedSubject? = nil, _ session: Session
+        _ demand: Demand, _ contextID: UInt64, for subject: LimitedSubject? = nil, _ exchange: Exchange
     ) throws -> Reply {
-        try session.account.evaluator.preflight(
-            demand, held: held(inContext: contextID, for: subject, session),
-            forProcess: session.caller.program.processID)
+        try exchange.account.evaluator.preflight(
+            demand, held: held(inContext: contextID, for: subject, exchange),
+            forProcess: exchange.caller.program.processID)
         return .done
     }
 
     func held(
-        inContext contextID: UInt64, for subject: LimitedSubject? = nil, _ session: Session
+        inContext contextID: UInt64, for subject: LimitedSubject? = nil, _ exchange: Exchange
     ) throws -> HeldFactors {
-        contextID == 0 ? .none : session.account.held(in: try session.contexts.context(contextID), for: subject)
+        contextID == 0 ? .none : exchange.account.held(in: try exchange.contexts.context(contextID), for: subject)
     }
 
     func granted(_ factors: [String], _ strength: String, biometry: WireBiometry? = nil) -> WireGranted {

@@ -6,37 +6,35 @@ import Callers
 import ExactNames
 import Foundation
 import Logging
-import OstiaryWire
+import OstiaryMessages
 import Passcodes
+import PromptProtocol
 import Prompting
 import Refusals
 import SecretMemory
 
 /// Credentials of relying parties. A program gets them only for domains that it is registered for and that confirm it.
 extension Broker {
-    func registerCredential(
-        _ body: WireRegisterCredentialRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func registerCredential(_ body: WireRegisterCredentialRequest, _ exchange: Exchange) throws -> Reply {
         var options: [RequestedCreation] = []
         for message in body.creations { options.append(try RequestedCreation(message)) }
         let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
         let account = try Self.account(of: options.map(\.creation.user))
-        let asking = try credentialAsking(request, session, cancellation)
-        try requireAssociation(of: relyingParty, session, asking)
-        options.removeAll { authenticator($0.attachment, session, asking) == nil }
+        let asking = try exchange.asking(.withoutReason)
+        try requireAssociation(of: relyingParty, exchange, asking)
+        options.removeAll { authenticator($0.attachment, exchange, asking) == nil }
         guard !options.isEmpty else { throw Refusal.noAuthenticator }
         let prompt = prompt(
             relyingParty, "register a credential for the account \(account.shownName.string)", asking)
         let (option, (made, maker)) = try carryOut(
-            prompt, session, asking, among: options.map { ($0.attachment, $0) }
+            prompt, exchange, asking, among: options.map { ($0.attachment, $0) }
         ) { option, authenticator in
             let made = try authenticator.create(option.creation, with: prompt, until: prompt.stop)
             return (made, authenticator)
         }
         do {
             try made.check(for: relyingParty)
-            try release("credential-register", relyingParty, made.attachment, session, asking)
+            try release("credential-register", relyingParty, made.attachment, exchange, asking)
         } catch {
             finishCreation(by: maker, isReleased: false)
             throw error
@@ -62,28 +60,25 @@ extension Broker {
         }
     }
 
-    func assertCredential(
-        _ body: WireAssertCredentialRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func assertCredential(_ body: WireAssertCredentialRequest, _ exchange: Exchange) throws -> Reply {
         var options: [RequestedAssertion] = []
         for message in body.assertions { options.append(try RequestedAssertion(message)) }
         let relyingParty = try relyingParty(of: options.map(\.relyingParty), options.map(\.attachment))
-        let asking = try credentialAsking(request, session, cancellation)
-        try requireAssociation(of: relyingParty, session, asking)
+        let asking = try exchange.asking(.withoutReason)
+        try requireAssociation(of: relyingParty, exchange, asking)
         // The contents of a security key are unknown until the person was asked to insert and touch it.
         options.removeAll {
-            authenticator($0.attachment, session, asking) == nil
+            authenticator($0.attachment, exchange, asking) == nil
                 || body.onlyIfAtHand && $0.attachment == .crossPlatform
         }
         guard !options.isEmpty else { throw Refusal.noAuthenticator }
         let prompt = prompt(relyingParty, "sign in", asking)
-        let (option, made) = try carryOut(prompt, session, asking, among: options.map { ($0.attachment, $0) }) {
+        let (option, made) = try carryOut(prompt, exchange, asking, among: options.map { ($0.attachment, $0) }) {
             option, authenticator in
             try authenticator.assert(option.assertion, with: prompt, until: prompt.stop)
         }
         try made.check(against: option.assertion, for: relyingParty)
-        try release("credential-assert", relyingParty, made.attachment, session, asking)
+        try release("credential-assert", relyingParty, made.attachment, exchange, asking)
         return Reply(.assertedCredential(Self.message(made, option.clientData)), tail: Self.tail(made.prf))
     }
 
@@ -135,18 +130,10 @@ extension Broker {
         return account
     }
 
-    private func credentialAsking(
-        _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
-    ) throws -> Asking {
-        Asking(
-            caller: session.caller, terminal: request.terminal, question: .withoutReason,
-            cancellation: try slow(cancellation))
-    }
-
     private func requireAssociation(
-        of relyingParty: RelyingPartyIdentifier, _ session: Session, _ asking: Asking
+        of relyingParty: RelyingPartyIdentifier, _ exchange: Exchange, _ asking: Asking
     ) throws(Refusal) {
-        let identity = session.caller.identity
+        let identity = exchange.caller.identity
         guard let applicationID = identity.applicationID,
             identity.webCredentials.contains(ExactName(relyingParty.domain))
         else {
@@ -162,17 +149,17 @@ extension Broker {
     /// The caller, the domain and the person's wish must still stand; then the record is written, and the answer may go.
     private func release(
         _ name: String, _ relyingParty: RelyingPartyIdentifier, _ attachment: AuthenticatorAttachment,
-        _ session: Session, _ asking: Asking
+        _ exchange: Exchange, _ asking: Asking
     ) throws {
-        try session.verifyCaller()
-        guard session.caller.identity.webCredentials.contains(ExactName(relyingParty.domain)) else {
+        try exchange.verifyCaller()
+        guard exchange.caller.identity.webCredentials.contains(ExactName(relyingParty.domain)) else {
             throw Refusal.programNotRegisteredForDomain
         }
         let kind = attachment == .platform ? "this machine" : "security key"
-        try trail.decide {
+        try exchange.trail.decide {
             try asking.cancellation.check()
-            try trail.grant(
-                event(name, session, object: relyingParty.domain, operation: kind), factors: [], strength: "",
+            try exchange.trail.grant(
+                exchange.event(name, object: relyingParty.domain, operation: kind), factors: [], strength: "",
                 isProved: false)
         }
     }
@@ -190,7 +177,7 @@ extension Broker {
 
     /// Lets the person choose the kind of authenticator if there are two, and has it do the work.
     private func carryOut<Option, Made>(
-        _ prompt: CredentialPrompt, _ session: Session, _ asking: Asking,
+        _ prompt: CredentialPrompt, _ exchange: Exchange, _ asking: Asking,
         among options: [(AuthenticatorAttachment, Option)],
         _ work: (Option, any CredentialAuthenticator) throws -> Made
     ) throws -> (Option, Made) {
@@ -198,7 +185,7 @@ extension Broker {
         do {
             let index = options.count == 1 ? 0 : try prompt.choose(options.map { Self.name(of: $0.0) })
             let (attachment, option) = options[index]
-            guard let authenticator = authenticator(attachment, session, asking) else {
+            guard let authenticator = authenticator(attachment, exchange, asking) else {
                 throw Refusal.noAuthenticator
             }
             if attachment == .crossPlatform { try prompt.begin() }
@@ -212,10 +199,10 @@ extension Broker {
 
     /// This machine is an authenticator of the program's user, unless a test has put another in its place.
     private func authenticator(
-        _ attachment: AuthenticatorAttachment, _ session: Session, _ asking: Asking
+        _ attachment: AuthenticatorAttachment, _ exchange: Exchange, _ asking: Asking
     ) -> (any CredentialAuthenticator)? {
         if let given = authenticators[attachment] { return given }
-        return attachment == .platform ? session.account.platformAuthenticator(asking, trail) : nil
+        return attachment == .platform ? exchange.account.platformAuthenticator(asking, exchange.trail) : nil
     }
 
     private static func name(of attachment: AuthenticatorAttachment) -> DisplayText {

@@ -2,11 +2,14 @@ import Authenticators
 import CLinuxShims
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
+import PromptProtocol
 import Prompting
 import ProtectedObjects
 import SecretMemory
+import Settings
 
 /// What the doctor finds, beside the store's contents.
 extension Broker {

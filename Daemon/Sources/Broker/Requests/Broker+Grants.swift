@@ -4,7 +4,8 @@ import CTAP
 import Callers
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import Passcodes
 import Passkeys
 import ProtectedObjects
@@ -17,10 +18,10 @@ extension Broker {
     /// `messageByteCount`.
     private static let grantPageCount = 50
 
-    func listGrants(_ body: WireListGrantsRequest, _ session: Session) throws -> Reply {
+    func listGrants(_ body: WireListGrantsRequest, _ exchange: Exchange) throws -> Reply {
         let now = clock.now().time
         var listed: [WireListedGrant] = []
-        for other in sessions.all(of: session.account) {
+        for other in sessions.all(of: exchange.account) {
             for context in other.contexts.all {
                 listed += context.listedGrants.map { WireListedGrant($0, of: other.caller, now: now) }
             }
@@ -29,7 +30,7 @@ extension Broker {
             }
         }
         listed.sort { ($1.ageSeconds, $0.grantID) < ($0.ageSeconds, $1.grantID) }
-        try session.verifyCaller()
+        try exchange.verifyCaller()
         let page = listed.dropFirst(Int(body.offset)).prefix(Self.grantPageCount)
         return Reply(
             .grants(
@@ -40,14 +41,14 @@ extension Broker {
     }
 
     /// Ends whole contexts, and the reuse of biometry: what else was proved could bring the grant back without a question.
-    func revokeGrants(_ body: WireRevokeGrantsRequest, _ session: Session) throws -> Reply {
+    func revokeGrants(_ body: WireRevokeGrantsRequest, _ exchange: Exchange) throws -> Reply {
         guard let which = body.which else { throw Refusal(.malformed, "The request names no grants.") }
-        try session.verifyCaller()
-        let chosen = sessions.all(of: session.account).flatMap { other in
+        try exchange.verifyCaller()
+        let chosen = sessions.all(of: exchange.account).flatMap { other in
             other.contexts.all.filter { Self.isMeant($0, of: other.caller, which) }
         }
         let now = clock.now().time
-        let browsers = sessions.all(of: session.account)
+        let browsers = sessions.all(of: exchange.account)
             .filter { Self.isMeant($0.browserAuthenticator, of: $0.caller, which, at: now) }
         let count =
             chosen.reduce(0) { $0 + $1.listedGrants.count }
@@ -57,10 +58,10 @@ extension Broker {
             throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
         }
         // What was begun before the revocation must not be granted after it.
-        trail.end(event("grants-revoke", session, object: Self.name(of: which)), folds: true) {
+        exchange.trail.end(exchange.event("grants-revoke", object: Self.name(of: which)), folds: true) {
             for context in chosen { context.revokeAllGrants() }
             for browser in browsers { browser.browserAuthenticator.revoke() }
-            session.account.recentBiometry.forget()
+            exchange.account.recentBiometry.forget()
         }
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
     }
@@ -100,21 +101,19 @@ extension Broker {
     // MARK: a program's own
 
     /// Waits until grants of another connection of the same program end.
-    func awaitGrantEnd(
-        _ body: WireAwaitGrantEndRequest, _ session: Session, _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        guard let watched = sessions.all(of: session.account).first(where: { $0.isGreeted(with: body.connection) })
+    func awaitGrantEnd(_ body: WireAwaitGrantEndRequest, _ exchange: Exchange) throws -> Reply {
+        guard let watched = sessions.all(of: exchange.account).first(where: { $0.isGreeted(with: body.connection) })
         else {
             throw Refusal(.unknownContext, "There is no such connection.", cause: "connection.unknown")
         }
-        let number = try watched.grantEnds.wait(unless: body.known, try slow(cancellation))
-        try session.verifyCaller()
+        let number = try watched.grantEnds.wait(unless: body.known, try exchange.slow())
+        try exchange.verifyCaller()
         return Reply(.grantEnds(.with { $0.number = number }))
     }
 
-    func heldGrants(_ session: Session) throws -> Reply {
-        let held = session.contexts.idsOfHeldGrants
-        try session.verifyCaller()
+    func heldGrants(_ exchange: Exchange) throws -> Reply {
+        let held = exchange.contexts.idsOfHeldGrants
+        try exchange.verifyCaller()
         return Reply(.heldGrants(.with { $0.contextIDs = held }))
     }
 }

@@ -7,9 +7,10 @@ import Enclave
 import ExactNames
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -19,47 +20,47 @@ import Vault
 extension Broker {
     // MARK: adding
 
-    func addItem(
-        _ body: WireAddItemRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func addItem(_ body: WireAddItemRequest, _ exchange: Exchange) throws -> Reply {
         let itemClass = try ItemClass(named: body.itemClass)
-        let groups = AccessGroups(session.caller.accessGroups)
+        let groups = AccessGroups(exchange.caller.accessGroups)
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        let draftKey = session.draftKeys.key(body.keyID, groups: groups)
-        let key = try draftKey ?? session.account.items.key(body.keyID, groups: groups)
+        let draftKey = exchange.session.draftKeys.key(body.keyID, groups: groups)
+        let key = try draftKey ?? exchange.account.items.key(body.keyID, groups: groups)
         // A key's item shows the key's own rule, whatever the program says it is.
         attributes.shownAccessControl = try key?.attributes.applicationLabel ?? Self.shown(body.shownAccessControl)
         let accessControl = try attributes.prepareForAdding(
             as: itemClass, given: key?.accessControl ?? body.accessControl, isForKey: key != nil, groups: groups,
             now: Self.now())
         if key == nil {
-            try session.account.requireUsable(accessControl)
+            try exchange.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
         }
         guard key == nil || !body.hasData_p else { throw ItemStore.withoutData }
-        let proofs = ItemProofs(of: self, for: body.use, to: .add, request, session, cancellation)
+        let proofs = ItemProofs(of: self, for: body.use, to: .add, exchange)
         if let availability = try attributes.accessibility?.availability {
             try proofs.open([availability], forNew: attributes, of: itemClass)
         }
-        let password = key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs, session) : nil
+        let password =
+            key == nil ? try newItemPassword(for: accessControl, attributes.shownName, proofs, exchange) : nil
         let draft = ItemDraft(
             itemClass: itemClass, attributes: attributes, accessControl: accessControl, keyID: key?.id,
-            data: body.hasData_p ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
-        try session.verifyCaller()
-        let event = event(request.eventName, session, object: itemClass.name)
-        let keyEvent = draftKey.map { self.event("key-create", session, object: $0.attributes.identifier.text) }
+            data: body.hasData_p ? SecretBytes(copying: exchange.request.tail) : nil, applicationPassword: password)
+        try exchange.verifyCaller()
+        let event = exchange.event(object: itemClass.name)
+        let keyEvent = draftKey.map { exchange.event("key-create", object: $0.attributes.identifier.text) }
         let record = try changingItems(
-            of: session.account, event, making: keyEvent, alone: key != nil, whenStanding: proofs
+            of: exchange.account, event, making: keyEvent, alone: key != nil, whenStanding: proofs
         ) {
-            if let draftKey { try session.draftKeys.requireCurrent(draftKey.id, session.account.ring.publicHalves) }
-            return try session.account.items.add(draft) { writer in
-                if let draftKey { try session.account.rights.insert(draftKey, hasItem: true, in: writer) }
+            if let draftKey {
+                try exchange.session.draftKeys.requireCurrent(draftKey.id, exchange.account.ring.publicHalves)
+            }
+            return try exchange.account.items.add(draft) { writer in
+                if let draftKey { try exchange.account.rights.insert(draftKey, hasItem: true, in: writer) }
             }
         }
-        if let draftKey { session.draftKeys.remove(draftKey.id) }
-        if let keyEvent { trail.note(keyEvent) }
-        trail.note(self.event(request.eventName, session, object: record.logName))
+        if let draftKey { exchange.session.draftKeys.remove(draftKey.id) }
+        if let keyEvent { exchange.trail.note(keyEvent) }
+        exchange.trail.note(exchange.event(object: record.logName))
         var page = ItemPageBuilder()
         page.add(record, body.returnsAttributes ? attributes : nil)
         return page.reply(next: 0)
@@ -67,70 +68,68 @@ extension Broker {
 
     /// The password of a new rule: the one that the context holds, else one that the person chooses.
     private func newItemPassword(
-        for accessControl: AccessControl, _ name: String, _ proofs: ItemProofs, _ session: Session
+        for accessControl: AccessControl, _ name: String, _ proofs: ItemProofs, _ exchange: Exchange
     ) throws -> ApplicationPassword? {
         guard accessControl[.read]?.factors.contains(.applicationPassword) == true else { return nil }
         let asking = try proofs.asking()
         let parameters = ApplicationPasswordParameters()
         let stretched =
             if let given = asking.applicationPassword {
-                try parameters.stretch(given.bytes, by: session.account.stretching)
+                try parameters.stretch(given.bytes, by: exchange.account.stretching)
             } else {
                 try parameters.stretch(
                     newSecret(
                         .newApplicationPassword, repeated: .repeatApplicationPassword, object: name,
                         operation: "protect a keychain item with a password", asking: asking),
-                    by: session.account.stretching)
+                    by: exchange.account.stretching)
             }
         return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
 
     // MARK: finding
 
-    func findItems(
-        _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let items = session.account.items
-        let selection = try VisibleItems(body.query, groups: session.caller.accessGroups, digests: items.digests)
+    func findItems(_ body: WireFindItemsRequest, _ exchange: Exchange) throws -> Reply {
+        let items = exchange.account.items
+        let selection = try VisibleItems(body.query, groups: exchange.caller.accessGroups, digests: items.digests)
         // A search by host reads on until it has found some.
         let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
         let isLong = try items.isLong(selection, from: begin, limit: limit)
-        if isLong { try requireOwnThread(request) }
-        let proofs = ItemProofs(of: self, for: body.use, to: .read, request, session, cancellation)
+        if isLong { try exchange.requireOwnThread() }
+        let proofs = ItemProofs(of: self, for: body.use, to: .read, exchange)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
             try items.forEach(selection, from: begin, limit: limit, asPartOfLong: isLong, body)
         }
         do {
-            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
+            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
         } catch SlotError.missingKey {
             // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
-            session.account.keeper.exclusively {}
-            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
+            exchange.account.keeper.exclusively {}
+            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
         } catch let refusal as Refusal where refusal == ItemStore.changed {
             // It was updated while the person was asked, who is asked again only if what was proved is not enough now.
-            return try page(of: selection, body, request, session, proofs, asPartOfLong: isLong, cancellation)
+            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
         }
     }
 
     private func page(
-        of selection: VisibleItems, _ body: WireFindItemsRequest, _ request: IncomingRequest, _ session: Session,
-        _ proofs: ItemProofs, asPartOfLong isLong: Bool, _ cancellation: RequestCancellation?
+        of selection: VisibleItems, _ body: WireFindItemsRequest, _ exchange: Exchange,
+        _ proofs: ItemProofs, asPartOfLong isLong: Bool
     ) throws -> Reply {
         let limit = body.limit == 0 ? Int.max : Int(body.limit)
         var page = ItemPageBuilder()
         var read: [ItemOpener] = []
         var (begin, isLong) = (body.begin, isLong)
         repeat {
-            let batch = try session.account.items.batch(
+            let batch = try exchange.account.items.batch(
                 selection, from: begin, limit: limit, asPartOfLong: isLong,
                 leavingOut: body.use.skipsProtected ? proofs.skips : nil)
             for opener in batch.openers {
-                do { try self.read(opener, selection, body, proofs, session, into: &page) } catch let refusal as Refusal
+                do { try self.read(opener, selection, body, proofs, exchange, into: &page) } catch let refusal
+                    as Refusal
                     where opener.isProtected && proofs.leavesOut(refusal)
                 {
                     // Passwords that are tried in this way are in the log, as in any other.
-                    trail.refuse(event(request.eventName, session, object: opener.record.logName), because: refusal)
+                    exchange.trail.refuse(exchange.event(object: opener.record.logName), because: refusal)
                     continue
                 }
                 read.append(opener)
@@ -138,37 +137,36 @@ extension Broker {
             begin = batch.next
             if page.isEmpty, begin != 0, !isLong {
                 // All of these were left out. Nobody knows how many more will be.
-                try requireOwnThread(request)
+                try exchange.requireOwnThread()
                 isLong = true
             }
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
-        try session.verifyCaller()
+        try exchange.verifyCaller()
         let (proved, free) = (page.proved, page.releasedFreely)
-        try trail.decide {
+        try exchange.trail.decide {
             // A lock since they were opened wins.
             try proofs.requireStanding()
             for opener in read { try opener.requireOpen() }
             try proofs.countUses(of: read)
             for (name, proof) in proved {
-                try noteReading(of: name, request, session, factors: proof.factorNames, strength: proof.label)
+                try noteReading(of: name, exchange, factors: proof.factorNames, strength: proof.label)
             }
-            if let free { try noteReading(of: free, request, session) }
+            if let free { try noteReading(of: free, exchange) }
         }
         return page.reply(next: page.count < limit ? begin : 0)
     }
 
     private func noteReading(
-        of object: String, _ request: IncomingRequest, _ session: Session, factors: [String] = [], strength: String = ""
+        of object: String, _ exchange: Exchange, factors: [String] = [], strength: String = ""
     ) throws(Refusal) {
-        let event = event(
-            request.eventName, session, object: object, operation: AccessControl.Operation.read.name)
-        try trail.use(event, factors: factors, strength: strength)
+        let event = exchange.event(object: object, operation: AccessControl.Operation.read.name)
+        try exchange.trail.use(event, factors: factors, strength: strength)
     }
 
     private func read(
         _ opener: ItemOpener, _ selection: VisibleItems, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
-        _ session: Session, into page: inout ItemPageBuilder
+        _ exchange: Exchange, into page: inout ItemPageBuilder
     ) throws {
         try proofs.open(opener)
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
@@ -181,36 +179,33 @@ extension Broker {
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
             opener.record, body.returnsAttributes ? attributes : nil,
-            data: body.returnsData ? try data(of: opener, by: proof, session) : nil, by: proof)
+            data: body.returnsData ? try data(of: opener, by: proof, exchange) : nil, by: proof)
     }
 
-    private func data(of opener: ItemOpener, by proof: Evaluation?, _ session: Session) throws -> SecretBytes? {
+    private func data(of opener: ItemOpener, by proof: Evaluation?, _ exchange: Exchange) throws -> SecretBytes? {
         guard opener.isProtected else { return try opener.data(by: nil) }
-        return try session.account.keeper.exclusively { try opener.data(by: proof) }
+        return try exchange.account.keeper.exclusively { try opener.data(by: proof) }
     }
 
     // MARK: updating
 
-    func updateItems(
-        _ body: WireUpdateItemsRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func updateItems(_ body: WireUpdateItemsRequest, _ exchange: Exchange) throws -> Reply {
         let selection = try Self.withoutHost(
-            VisibleItems(body.query, groups: session.caller.accessGroups, digests: session.account.items.digests))
-        let isLong = try session.account.items.isLong(selection)
-        if isLong { try requireOwnThread(request) }
-        let openers = try session.account.items.all(selection, asPartOfLong: isLong)
+            VisibleItems(body.query, groups: exchange.caller.accessGroups, digests: exchange.account.items.digests))
+        let isLong = try exchange.account.items.isLong(selection)
+        if isLong { try exchange.requireOwnThread() }
+        let openers = try exchange.account.items.all(selection, asPartOfLong: isLong)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        try attributes.prepareForUpdating(groups: AccessGroups(session.caller.accessGroups))
+        try attributes.prepareForUpdating(groups: AccessGroups(exchange.caller.accessGroups))
         attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
         let accessControl =
             body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
         if let accessControl {
-            try session.account.requireUsable(accessControl)
+            try exchange.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
         }
-        let proofs = ItemProofs(of: self, for: body.use, to: .change, request, session, cancellation)
+        let proofs = ItemProofs(of: self, for: body.use, to: .change, exchange)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { try openers.forEach($0) }
         let future = [try attributes.accessibility?.availability, accessControl?.availability].compactMap(\.self)
         try proofs.open(openers, movingTo: future)
@@ -218,22 +213,22 @@ extension Broker {
             ItemStore.Target(opener: opener, proof: try proofs.proof(for: opener, opener.attributes()))
         }
         let name = openers.count == 1 ? try openers[0].attributes().shownName : openers.map(\.record).logName
-        let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs, session) }
+        let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs, exchange) }
         let change = ItemChange(
             attributes: attributes, accessControl: accessControl,
-            data: body.replacesData ? SecretBytes(copying: request.tail) : nil, applicationPassword: password)
-        try session.verifyCaller()
-        let event = event(request.eventName, session, object: openers.map(\.record).logName)
+            data: body.replacesData ? SecretBytes(copying: exchange.request.tail) : nil, applicationPassword: password)
+        try exchange.verifyCaller()
+        let event = exchange.event(object: openers.map(\.record).logName)
         let count = try changingItems(
-            of: session.account, event, alone: !proved.isEmpty, whenStanding: proofs, using: proved.map(\.opener)
+            of: exchange.account, event, alone: !proved.isEmpty, whenStanding: proofs, using: proved.map(\.opener)
         ) {
-            let targets = try session.account.items.all(selection, asPartOfLong: false)
+            let targets = try exchange.account.items.all(selection, asPartOfLong: false)
                 .map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
-            try session.account.items.update(targets, change, now: Self.now())
+            try exchange.account.items.update(targets, change, now: Self.now())
             return targets.count
         }
-        trail.note(event)
+        exchange.trail.note(event)
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
     }
 
@@ -248,23 +243,23 @@ extension Broker {
 
     // MARK: deleting
 
-    func deleteItems(_ body: WireDeleteItemsRequest, _ request: IncomingRequest, _ session: Session) throws -> Reply {
+    func deleteItems(_ body: WireDeleteItemsRequest, _ exchange: Exchange) throws -> Reply {
         // Once, so that what is found and which keys go along is decided for one and the same caller.
-        let groups = session.caller.accessGroups
+        let groups = exchange.caller.accessGroups
         guard body.also.count < ItemRequestLimits.deletionQueryCount else {
             throw Refusal(
                 .tooLarge, "One request deletes by at most \(ItemRequestLimits.deletionQueryCount) queries.",
                 cause: "item.query-count")
         }
         let selections = try ([body.query] + body.also).map {
-            try Self.withoutHost(VisibleItems($0, groups: groups, digests: session.account.items.digests))
+            try Self.withoutHost(VisibleItems($0, groups: groups, digests: exchange.account.items.digests))
         }
-        try session.verifyCaller()
-        let deleted = try delete(selections, groups: AccessGroups(groups), of: session.account)
-        trail.end(event(request.eventName, session, object: deleted.name)) {
+        try exchange.verifyCaller()
+        let deleted = try delete(selections, groups: AccessGroups(groups), of: exchange.account)
+        exchange.trail.end(exchange.event(object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
-        for key in deleted.keys { trail.note(event("key-remove", session, object: "\(key)")) }
+        for key in deleted.keys { exchange.trail.note(exchange.event("key-remove", object: "\(key)")) }
         return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
     }
 
@@ -298,7 +293,7 @@ extension Broker {
         alone isAlone: Bool, whenStanding proofs: ItemProofs? = nil, using used: [ItemOpener] = [],
         _ body: () throws -> Result
     ) throws -> Result {
-        let record = { [trail] in
+        let record = { [trail = account.trail] in
             try trail.decide {
                 try proofs?.requireStanding()
                 try proofs?.countUses(of: used)
@@ -320,7 +315,7 @@ extension Broker {
         }
         return try account.changing.withLock {
             // It is recorded already if it ran before.
-            if isAlone { try record() } else { try trail.decide { try proofs?.requireStanding() } }
+            if isAlone { try record() } else { try account.trail.decide { try proofs?.requireStanding() } }
             return try body()
         }
     }

@@ -5,57 +5,55 @@ import Callers
 import Enclave
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import Vault
 
 /// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
 extension Broker {
-    func createKey(
-        _ body: WireCreateKeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func createKey(_ body: WireCreateKeyRequest, _ exchange: Exchange) throws -> Reply {
         guard let number = UInt8(exactly: body.kind.rawValue), let type = EnclaveKeyType(rawValue: number) else {
             throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
         }
-        let group = try AccessGroups(session.caller.accessGroups)
+        let group = try AccessGroups(exchange.caller.accessGroups)
             .home(body.accessGroup.isEmpty ? nil : ExactName(body.accessGroup))
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
         }
-        try session.account.requireUsable(accessControl)
-        let context = body.use.contextID == 0 ? nil : try session.contexts.context(body.use.contextID)
+        try exchange.account.requireUsable(accessControl)
+        let context = body.use.contextID == 0 ? nil : try exchange.contexts.context(body.use.contextID)
         let password = try newApplicationPassword(
-            accessControl, object: "a key", operation: "key", session, given: context?.applicationPassword
+            accessControl, object: "a key", operation: "key", exchange, given: context?.applicationPassword
         ) {
             guard let question = body.use.question else { throw Refusal.notInteractive }
-            return try asking(question, request, session, cancellation)
+            return try exchange.asking(question)
         }
         let draft = RightStore.Draft.key(
             type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
         guard !body.awaitsItem else {
-            return Reply(.key(try WireKey(makeDraft(draft, session), enclave: enclave.kind)))
+            return Reply(.key(try WireKey(makeDraft(draft, exchange), enclave: enclave.kind)))
         }
-        let created = event("key-create", session, object: "\(draft.id)")
-        let record = try make(draft, replacing: false, for: session, recordedAs: created)
+        let created = exchange.event("key-create", object: "\(draft.id)")
+        let record = try make(draft, replacing: false, for: exchange, recordedAs: created)
         return Reply(.key(try WireKey(record, enclave: enclave.kind)))
     }
 
     /// Makes a key that is stored with its item. Nothing is recorded before that: nothing was changed.
-    private func makeDraft(_ draft: consuming RightStore.Draft, _ session: Session) throws -> ObjectRecord {
-        try session.verifyCaller()
-        let (record, publicHalves) = try session.account.prepare(draft)
-        try session.draftKeys.add(record, wrappedTo: publicHalves)
+    private func makeDraft(_ draft: consuming RightStore.Draft, _ exchange: Exchange) throws -> ObjectRecord {
+        try exchange.verifyCaller()
+        let (record, publicHalves) = try exchange.account.prepare(draft)
+        try exchange.session.draftKeys.add(record, wrappedTo: publicHalves)
         return record
     }
 
-    func findKey(_ body: WireFindKeyRequest, _ session: Session) throws -> Reply {
-        let key = try key(body.keyID, session)
-        try session.verifyCaller()
+    func findKey(_ body: WireFindKeyRequest, _ exchange: Exchange) throws -> Reply {
+        let key = try key(body.keyID, exchange)
+        try exchange.verifyCaller()
         return Reply(.key(try WireKey(key, enclave: enclave.kind)))
     }
 
@@ -63,10 +61,10 @@ extension Broker {
     /// below `messageByteCount`.
     private static let keyPageCount = 25
 
-    func listKeys(_ body: WireListKeysRequest, _ session: Session) throws -> Reply {
-        let rights = session.account.rights
+    func listKeys(_ body: WireListKeysRequest, _ exchange: Exchange) throws -> Reply {
+        let rights = exchange.account.rights
         let (page, next) = try rights.keys(from: Int(body.offset), count: Self.keyPageCount)
-        try session.verifyCaller()
+        try exchange.verifyCaller()
         let keys = try page.map { key, hasItem in
             try WireListedKey.with {
                 $0.key = try WireKey(key, enclave: enclave.kind)
@@ -84,18 +82,15 @@ extension Broker {
                 }))
     }
 
-    func removeKey(
-        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        guard !body.ofAnyGroup else { return try removeKeyOfAnyGroup(body, request, session, cancellation) }
-        if let id = VaultID(bytes: body.keyID), session.draftKeys.remove(id) {
+    func removeKey(_ body: WireRemoveKeyRequest, _ exchange: Exchange) throws -> Reply {
+        guard !body.ofAnyGroup else { return try removeKeyOfAnyGroup(body, exchange) }
+        if let id = VaultID(bytes: body.keyID), exchange.session.draftKeys.remove(id) {
             return Reply(.done(.with { $0.count = 1 }))
         }
-        let key = try key(body.keyID, session)
-        try session.verifyCaller()
-        try session.account.changing.withLock { try session.account.rights.remove(key.id) }
-        trail.end(event("key-remove", session, object: key.attributes.identifier.text)) {
+        let key = try key(body.keyID, exchange)
+        try exchange.verifyCaller()
+        try exchange.account.changing.withLock { try exchange.account.rights.remove(key.id) }
+        exchange.trail.end(exchange.event("key-remove", object: key.attributes.identifier.text)) {
             sessions.endGrants(on: key.id)
         }
         return Reply(.done(.with { $0.count = 1 }))
@@ -103,31 +98,28 @@ extension Broker {
 
     /// Removes the key of whichever program, and the items that stand for it. The owner is asked, as for whatever concerns
     /// other programs.
-    private func removeKeyOfAnyGroup(
-        _ body: WireRemoveKeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
+    private func removeKeyOfAnyGroup(_ body: WireRemoveKeyRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
         guard let id = VaultID(bytes: body.keyID),
-            let key = try vault.read({ try $0.object(id, owner: session.account.id) }),
+            let key = try vault.read({ try $0.object(id, owner: exchange.account.id) }),
             key.kind == .enclaveKey
         else { throw RightStore.keyNotFound }
         try RightStore.requireRemovable(key)
-        let event = event(request.eventName, session, object: key.attributes.identifier.text)
-        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, session, for: event)
-        try session.verifyCaller()
+        let event = exchange.event(object: key.attributes.identifier.text)
+        try askOwner("destroy a key of the enclave for good", Self.shownObject(key), asking, exchange, for: event)
+        try exchange.verifyCaller()
         var removed: [ItemMatch] = []
-        try session.account.changing.withLock {
+        try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
+            try exchange.trail.change(event)
             do {
-                try session.account.rights.remove(id) {
-                    removed = try session.account.items.removeItems(ofKey: id, in: $0)
+                try exchange.account.rights.remove(id) {
+                    removed = try exchange.account.items.removeItems(ofKey: id, in: $0)
                 }
             } catch let refusal as Refusal where refusal == RightStore.notFound { throw RightStore.keyNotFound }
         }
-        noteDestruction(of: removed, by: event.name, session)
-        trail.end(event) { sessions.endGrants(on: id) }
+        noteDestruction(of: removed, by: event.name, exchange)
+        exchange.trail.end(event) { sessions.endGrants(on: id) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
@@ -137,8 +129,8 @@ extension Broker {
         return DisplayText(wholeFact: named) == nil ? "key \(key.attributes.identifier)" : named
     }
 
-    private func key(_ bytes: Data, _ session: Session) throws -> ObjectRecord {
+    private func key(_ bytes: Data, _ exchange: Exchange) throws -> ObjectRecord {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.keyNotFound }
-        return try session.account.rights.findKey(id: id, groups: session.caller.accessGroups)
+        return try exchange.account.rights.findKey(id: id, groups: exchange.caller.accessGroups)
     }
 }

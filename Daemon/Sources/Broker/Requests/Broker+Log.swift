@@ -2,8 +2,9 @@ import AuditLog
 import Auditing
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Refusals
 import SecretMemory
 import Vault
@@ -12,7 +13,7 @@ import Vault
 extension Broker {
     func logPage(_ body: WireReadLogRequest) throws -> WireLogPage {
         let limit = Int(min(max(body.limit, 1), WireLimits.logPageCount))
-        let page = try trail.audit.page(from: body.firstIndex, limit: limit)
+        let page = try store.log.audit.page(from: body.firstIndex, limit: limit)
         return .with {
             $0.records = page.records.map(WireLogRecord.init)
             $0.recordCount = page.recordCount
@@ -21,17 +22,14 @@ extension Broker {
 
     /// Checks the log. Its seals open with the passcode key; when the person cannot be asked, the hash chain and its anchor
     /// are checked alone, and the verdict says so.
-    func verifyLog(
-        _ body: WireVerifyLogRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let passcode = try passcodeForSeals(body, request, session, cancellation)
-        let records = try seeds.records()
-        let verdict = try trail.audit.verify { epoch in
+    func verifyLog(_ body: WireVerifyLogRequest, _ exchange: Exchange) throws -> Reply {
+        let passcode = try passcodeForSeals(body, exchange)
+        let records = try exchange.account.seeds.records()
+        let verdict = try store.log.audit.verify { epoch in
             guard let record = records.first(where: { $0.number == epoch }),
                 record.wrappedSeed.kind == .enclave || passcode != nil
             else { return nil as SecretBytes? }
-            return try seeds.open(record, passcode: passcode)
+            return try exchange.account.seeds.open(record, passcode: passcode)
         }
         return Reply(
             .logVerdict(
@@ -44,15 +42,12 @@ extension Broker {
                 }))
     }
 
-    private func passcodeForSeals(
-        _ body: WireVerifyLogRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> PrivateHalf? {
-        guard try seeds.needPasscode(), !body.question.interactionNotAllowed else { return nil }
+    private func passcodeForSeals(_ body: WireVerifyLogRequest, _ exchange: Exchange) throws -> PrivateHalf? {
+        guard try exchange.account.seeds.needPasscode(), !body.question.interactionNotAllowed else { return nil }
         do {
             return try provePasscode(
-                "check the seals of the audit log", asking(body.question, request, session, cancellation), session,
-                for: event(request.eventName, session)
+                "check the seals of the audit log", exchange.asking(body.question), exchange,
+                for: exchange.event()
             ).half
         } catch let refusal as Refusal where refusal.code == .notInteractive { return nil }
     }

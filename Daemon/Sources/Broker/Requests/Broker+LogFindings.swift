@@ -1,7 +1,8 @@
 import AuditLog
 import Auditing
 import Logging
-import OstiaryWire
+import OstiaryMessages
+import Owners
 
 extension OlderStore {
     /// Why the daemon does not open the store: what happened, why, what to do.
@@ -17,12 +18,12 @@ extension OlderStore {
 extension Broker {
     /// Reads the whole log: the start looked only at what lies behind the anchor.
     func logFinding() -> WireFinding {
-        if case .damaged(let damage) = trail.audit.state {
+        if case .damaged(let damage) = store.log.audit.state {
             return .problem(
                 "audit log", "It does not fit its anchor, first at record \(damage.firstMisfit). Nothing is released.",
                 advice: Self.replacingLog)
         }
-        do { return logFinding(try trail.audit.verify()) } catch {
+        do { return logFinding(try store.log.audit.verify()) } catch {
             log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
             let unreadable = error is AuditLogError ? "The log" : "The database"
             return .problem(
@@ -40,7 +41,7 @@ extension Broker {
                     ? Self.replacingLog
                     : "Somebody put an older vault.sqlite back. Restore the whole state folder from one backup.")
         }
-        if case .recovered(let lostBytes) = trail.audit.state {
+        if case .recovered(let lostBytes) = store.log.audit.state {
             return .notice(
                 "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
                 advice: "You need not do anything.")

@@ -6,71 +6,69 @@ import ExactNames
 import Foundation
 import KeySlots
 import Logging
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passcodes
-import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 import Vault
 
 /// The passcode's life, and the lock.
 extension Broker {
-    func changePasscode(
-        _ body: WirePasscodeRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
+    func changePasscode(_ body: WirePasscodeRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
         switch body.action {
-        case .set: try setPasscode(session, asking)
-        case .change: try changePasscode(session, asking)
-        case .remove: try removePasscode(session, asking)
+        case .set: try setPasscode(exchange, asking)
+        case .change: try changePasscode(exchange, asking)
+        case .remove: try removePasscode(exchange, asking)
         case .unspecified, .UNRECOGNIZED: throw Refusal(.malformed, "The request names no action.")
         }
         return .done
     }
 
-    private func setPasscode(_ session: Session, _ asking: Asking) throws {
-        guard !session.account.ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
-        let era = session.account.ring.era
+    private func setPasscode(_ exchange: Exchange, _ asking: Asking) throws {
+        guard !exchange.account.ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
+        let era = exchange.account.ring.era
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking,
             isUnproved: true)
-        let change = try session.account.life.prepareSetting()
+        let change = try exchange.account.life.prepareSetting()
         try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting {
-            try commit("passcode-set", session, asking) { try session.account.life.set(chosen, change, since: era) }
+            try commit("passcode-set", exchange, asking) { try exchange.account.life.set(chosen, change, since: era) }
         } beforeAsking: {
             change.hideProgress()
         }
     }
 
-    private func changePasscode(_ session: Session, _ asking: Asking) throws {
-        let era = session.account.ring.era
-        let proved = try provePasscode("change the passcode", asking, session, for: event("passcode-change", session))
+    private func changePasscode(_ exchange: Exchange, _ asking: Asking) throws {
+        let era = exchange.account.ring.era
+        let proved = try provePasscode("change the passcode", asking, exchange, for: exchange.event("passcode-change"))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
-        let change = try session.account.life.prepareChange(of: proved)
-        try commit("passcode-change", session, asking) {
-            try session.account.life.change(proved, to: chosen, change, since: era)
+        let change = try exchange.account.life.prepareChange(of: proved)
+        try commit("passcode-change", exchange, asking) {
+            try exchange.account.life.change(proved, to: chosen, change, since: era)
         }
     }
 
-    private func removePasscode(_ session: Session, _ asking: Asking) throws {
-        let era = session.account.ring.era
-        let proved = try provePasscode("remove the passcode", asking, session, for: event("passcode-remove", session))
-        let bound = try session.account.life.boundToPasscode()
-        let items = try session.account.life.itemsBoundToPasscode(destroying: Set(bound.map(\.id)))
+    private func removePasscode(_ exchange: Exchange, _ asking: Asking) throws {
+        let era = exchange.account.ring.era
+        let proved = try provePasscode("remove the passcode", asking, exchange, for: exchange.event("passcode-remove"))
+        let bound = try exchange.account.life.boundToPasscode()
+        let items = try exchange.account.life.itemsBoundToPasscode(destroying: Set(bound.map(\.id)))
         let warning = Self.warning(bound, itemCount: items.count)
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(warning)), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
-        let removal = try session.account.life.prepareRemoval(of: proved)
-        try commit("passcode-remove", session, asking) {
-            let destroyed = try session.account.life.remove(
+        let removal = try exchange.account.life.prepareRemoval(of: proved)
+        try commit("passcode-remove", exchange, asking) {
+            let destroyed = try exchange.account.life.remove(
                 proved, destroying: Set(bound.map(\.id) + items), removal, since: era)
-            noteDestruction(of: destroyed.objects, by: "passcode-remove", session)
-            noteDestruction(of: destroyed.items, by: "passcode-remove", session)
+            noteDestruction(of: destroyed.objects, by: "passcode-remove", exchange)
+            noteDestruction(of: destroyed.items, by: "passcode-remove", exchange)
             return nil
         }
     }
@@ -104,14 +102,14 @@ extension Broker {
     /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
     /// request while it waited for the lock is heeded.
     private func commit(
-        _ name: String, _ session: Session, _ asking: Asking, _ change: () throws -> PrivateHalf?
+        _ name: String, _ exchange: Exchange, _ asking: Asking, _ change: () throws -> PrivateHalf?
     ) throws {
-        let event = event(name, session)
-        try session.verifyCaller()
-        try session.account.keeper.exclusively.withStretchTurn {
-            try session.account.changing.withLock {
+        let event = exchange.event(name)
+        try exchange.verifyCaller()
+        try exchange.account.keeper.exclusively.withStretchTurn {
+            try exchange.account.changing.withLock {
                 try asking.cancellation.check()
-                try trail.change(event)
+                try exchange.trail.change(event)
                 let passcode: PrivateHalf?
                 var failure: (any Error)?
                 do { passcode = try change() } catch let unfinished as UnfinishedPasscodeChange {
@@ -119,21 +117,21 @@ extension Broker {
                     passcode = unfinished.passcode
                     failure = unfinished.reason
                 }
-                sessions.endKeptFactors(of: session.account)
-                if passcode != nil { session.account.biometry?.passcodeWasEntered() }
-                session.account.recentBiometry.forget()
-                environmentMayHaveChanged(of: session.account, askingSensor: true)
-                beginEpoch(under: passcode)
+                sessions.endKeptFactors(of: exchange.account)
+                if passcode != nil { exchange.account.biometry?.passcodeWasEntered() }
+                exchange.account.recentBiometry.forget()
+                environmentMayHaveChanged(of: exchange.account, askingSensor: true)
+                beginEpoch(of: exchange.account, under: passcode)
                 if let failure { throw failure }
             }
         }
-        trail.note(event)
+        exchange.trail.note(event)
     }
 
     /// The change is made already. When the log cannot take a new epoch, the present one goes on, whose seed lies under the
     /// new passcode too; whatever releases something then fails until the log can be written.
-    private func beginEpoch(under passcode: PrivateHalf?) {
-        do { try trail.beginEpoch(under: passcode) } catch {
+    private func beginEpoch(of account: OwnerAccount, under passcode: PrivateHalf?) {
+        do { try account.trail.beginEpoch(under: passcode) } catch {
             log.error("the audit log began no epoch", metadata: ["cause": "\(error)"])
         }
     }
@@ -142,16 +140,16 @@ extension Broker {
     /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking, _ session: Session, for event: AuditTrail.Event
+        _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull)
-        let evaluation = try session.account.evaluator.evaluate(demand, asking: asking)
+        let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(
             name: "authorize", program: event.program, object: event.object, operation: event.name)
-        try grant(evaluation, asking, session, as: proof) {}
+        try grant(evaluation, asking, exchange, as: proof) {}
         return proved
     }
 
@@ -201,8 +199,8 @@ extension Broker {
 
     // MARK: lock
 
-    func lock(_ session: Session) -> Reply {
-        lock(session.account, event("lock", session))
+    func lock(_ exchange: Exchange) -> Reply {
+        lock(exchange.account, exchange.event("lock"))
         return .done
     }
 
@@ -215,7 +213,7 @@ extension Broker {
         }
         close()
         // A change of the passcode that is past its questions takes its new keys locked. It is not waited for: a chip may take long.
-        trail.end(event, folds: true, close)
+        account.trail.end(event, folds: true, close)
     }
 }
 

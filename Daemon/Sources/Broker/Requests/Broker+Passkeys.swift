@@ -1,12 +1,12 @@
 import Auditing
-import Authenticators
 import AuthenticatorRequests
+import Authenticators
 import Callers
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import Passkeys
-import Prompting
 import ProtectedObjects
 import Refusals
 import Vault
@@ -17,9 +17,9 @@ extension Broker {
     /// `messageByteCount`.
     private static let passkeyPageCount = 50
 
-    func listPasskeys(_ body: WireListPasskeysRequest, _ session: Session) throws -> Reply {
-        let all = try session.account.passkeys.all()
-        try session.verifyCaller()
+    func listPasskeys(_ body: WireListPasskeysRequest, _ exchange: Exchange) throws -> Reply {
+        let all = try exchange.account.passkeys.all()
+        try exchange.verifyCaller()
         return Reply(
             .passkeys(
                 .with {
@@ -28,23 +28,20 @@ extension Broker {
                 }))
     }
 
-    func removePasskey(
-        _ body: WireRemovePasskeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
-        let passkey = try session.account.passkeys.find([UInt8](body.passkeyID))
+    func removePasskey(_ body: WireRemovePasskeyRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
+        let passkey = try exchange.account.passkeys.find([UInt8](body.passkeyID))
         let domain = passkey.attributes.relyingParty.identifier.text
-        let event = event(request.eventName, session, object: domain)
+        let event = exchange.event(object: domain)
         let account = passkey.attributes.user.name.map { ", account \($0)" } ?? ""
-        try askOwner("destroy a passkey for good", domain + account, asking, session, for: event)
-        try session.verifyCaller()
-        try session.account.changing.withLock {
+        try askOwner("destroy a passkey for good", domain + account, asking, exchange, for: event)
+        try exchange.verifyCaller()
+        try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
-            try session.account.passkeys.remove(passkey.record.id)
+            try exchange.trail.change(event)
+            try exchange.account.passkeys.remove(passkey.record.id)
         }
-        trail.note(event)
+        exchange.trail.note(event)
         return Reply(.done(.with { $0.count = 1 }))
     }
 }

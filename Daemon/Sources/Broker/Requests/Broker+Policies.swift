@@ -1,8 +1,9 @@
 import AccessControl
 import Authenticators
 import Callers
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passcodes
 import Prompting
 import ProtectedObjects
@@ -10,37 +11,34 @@ import Refusals
 
 /// The policies of an `LAContext`.
 extension Broker {
-    func evaluatePolicy(
-        _ body: WireEvaluatePolicyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
+    func evaluatePolicy(_ body: WireEvaluatePolicyRequest, _ exchange: Exchange) throws -> Reply {
         let policy = try OwnerPolicy(number: body.policy)
         if body.preflight {
             try preflight(
-                policy, held: held(inContext: body.contextID, session), session.account,
-                forProcess: session.caller.program.processID)
+                policy, held: held(inContext: body.contextID, exchange), exchange.account,
+                forProcess: exchange.caller.program.processID)
             return .done
         }
-        let context = try session.contexts.context(body.contextID)
-        let event = event("evaluate-policy", session, operation: "policy \(body.policy)")
+        let context = try exchange.contexts.context(body.contextID)
+        let event = exchange.event("evaluate-policy", operation: "policy \(body.policy)")
         if let grant = context.policyGrant(body.policy) {
             return try grantAgain(
-                grant.factorNames, grant.strength, as: event, session, biometry: knownBiometry(for: session),
+                grant.factorNames, grant.strength, as: event, exchange, biometry: knownBiometry(for: exchange),
                 whileStanding: { try Self.require(context.policyGrant(body.policy) != nil) })
         }
-        let asking = try asking(body.question, request, session, cancellation)
-        let held = session.account.held(in: context)
-        try preflight(policy, held: held, session.account)
-        if policy.acceptsBiometry, let recent = reusableProof(for: body, session) {
-            let reused = self.event("evaluate-policy", session, operation: "policy \(body.policy), reused")
+        let asking = try exchange.asking(body.question)
+        let held = exchange.account.held(in: context)
+        try preflight(policy, held: held, exchange.account)
+        if policy.acceptsBiometry, let recent = reusableProof(for: body, exchange) {
+            let reused = exchange.event("evaluate-policy", operation: "policy \(body.policy), reused")
             return try grantAgain(
-                [recent.factorName], recent.strength, as: reused, session, biometry: knownBiometry(for: session),
-                whileStanding: { try Self.require(recentProof(for: body, session.account) != nil) })
+                [recent.factorName], recent.strength, as: reused, exchange, biometry: knownBiometry(for: exchange),
+                whileStanding: { try Self.require(recentProof(for: body, exchange.account) != nil) })
         }
         let evaluation = try context.evaluating(asking.cancellation) { era in
-            let evaluation = try session.account.evaluator.evaluate(
+            let evaluation = try exchange.account.evaluator.evaluate(
                 policy.demand(), held: held, keepingFor: context.keepingTime, asking: asking)
-            try grant(evaluation, asking, session, as: event) {
+            try grant(evaluation, asking, exchange, as: event) {
                 let grant = EvaluationContext.PolicyGrant(
                     factorNames: evaluation.factorNames, strength: evaluation.label)
                 try context.keep(evaluation, since: era)
@@ -49,35 +47,31 @@ extension Broker {
             return evaluation
         }
         return Reply(
-            .granted(granted(evaluation.factorNames, evaluation.label, biometry: knownBiometry(for: session))))
+            .granted(granted(evaluation.factorNames, evaluation.label, biometry: knownBiometry(for: exchange))))
     }
 
     /// Biometry as it was found last, for the program of `session`: the person waits for the answer, and nobody asks the sensor
     /// again for it.
-    private func knownBiometry(for session: Session) -> WireBiometry? {
-        let account = session.account
+    private func knownBiometry(for exchange: Exchange) -> WireBiometry? {
+        let account = exchange.account
         return account.sensor?.lastSensorState?.message(
-            isPasscodeSet: account.ring.isPasscodeSet, for: session.caller.application, account.domainDigests)
+            isPasscodeSet: account.ring.isPasscodeSet, for: exchange.caller.application, account.domainDigests)
     }
 
     /// A biometric proof that is recent enough for the program and of the set that is enrolled now; nil when there is none, or
     /// biometry could not be proved now, or not for this program. Asks the sensor, and where the program is.
-    private func reusableProof(
-        for body: WireEvaluatePolicyRequest, _ session: Session
-    ) -> RecentBiometry.Proved? {
+    private func reusableProof(for body: WireEvaluatePolicyRequest, _ exchange: Exchange) -> RecentBiometry.Proved? {
         guard body.reuseSeconds > 0 else { return nil }
-        let account = session.account
+        let account = exchange.account
         if account.sensor?.sensorState()?.unavailability == .biometryLockout { account.recentBiometry.forget() }
         guard let recent = recentProof(for: body, account) else { return nil }
         // Where the program's own question would arm no sensor, a finger at another question does not answer for it either.
-        let refusal = account.evaluator.prompter.sensorRefusal(ofProcess: session.caller.program.processID)
+        let refusal = account.evaluator.prompter.sensorRefusal(ofProcess: exchange.caller.program.processID)
         return refusal == nil ? recent : nil
     }
 
     /// The same by what the sensor said last.
-    private func recentProof(
-        for body: WireEvaluatePolicyRequest, _ account: OwnerAccount
-    ) -> RecentBiometry.Proved? {
+    private func recentProof(for body: WireEvaluatePolicyRequest, _ account: OwnerAccount) -> RecentBiometry.Proved? {
         guard let state = account.sensor?.lastSensorState, state.unavailability == nil else { return nil }
         return account.recentBiometry.proof(
             within: body.reuseSeconds, at: clock.now().time, enrolledSet: state.enrolledSet)

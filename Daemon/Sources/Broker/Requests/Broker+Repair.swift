@@ -3,36 +3,35 @@ import Authenticators
 import Callers
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import Vault
 
 /// Rebuilding lists that do not verify: what the doctor advises where there is no backup.
 extension Broker {
-    func repair(
-        _ body: WireRepairRequest, _ request: IncomingRequest, _ session: Session, _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let damaged = try vault.read { try $0.damagedLists(owner: session.account.id) }
+    func repair(_ body: WireRepairRequest, _ exchange: Exchange) throws -> Reply {
+        let damaged = try vault.read { try $0.damagedLists(owner: exchange.account.id) }
         guard !damaged.isEmpty else { return Reply(.repair(WireRepair())) }
-        let asking = try asking(body.question, request, session, cancellation)
+        let asking = try exchange.asking(body.question)
         let names = damaged.map(\.name).joined(separator: " and ")
-        let event = event(request.eventName, session, object: names)
+        let event = exchange.event(object: names)
         try askOwner(
-            "rebuild the damaged lists from the rows that verify", names, asking, session, for: event,
+            "rebuild the damaged lists from the rows that verify", names, asking, exchange, for: event,
             consequence: DisplayText(Self.consequence))
-        try session.verifyCaller()
-        let relistings = try session.account.changing.withLock {
+        try exchange.verifyCaller()
+        let relistings = try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
-            return try session.account.relist(damaged)
+            try exchange.trail.change(event)
+            return try exchange.account.relist(damaged)
         }
-        session.account.eraser.erase()
-        session.account.applications.reload()
-        for relisting in relistings { noteRemoval(of: relisting.rows.removed, by: event) }
-        trail.note(event)
+        exchange.account.eraser.erase()
+        exchange.account.applications.reload()
+        for relisting in relistings { noteRemoval(of: relisting.rows.removed, by: event, exchange.trail) }
+        exchange.trail.note(event)
         return Reply(.repair(.with { $0.lists = relistings.map(Self.shown) }))
     }
 
@@ -71,7 +70,7 @@ extension OwnerAccount {
 
 extension Broker {
     /// Names each row in the log and ends what was granted on it.
-    fileprivate func noteRemoval(of keys: [Data], by event: AuditTrail.Event) {
+    fileprivate func noteRemoval(of keys: [Data], by event: AuditTrail.Event, _ trail: AuditTrail) {
         for key in keys {
             let id = VaultID(bytes: key)
             let removal = AuditTrail.Event(

@@ -3,17 +3,19 @@ import AuthenticatorRequests
 import Authenticators
 import Foundation
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import Passkeys
+import PromptProtocol
 import Prompting
 import Refusals
 
 /// Security keys as factors: enrolling and removing them with the owner's word, and their PINs.
 extension Broker {
-    func listSecurityKeys(_ session: Session) throws -> Reply {
-        let keys = try session.account.securityKeys?.record().keys ?? []
-        try session.verifyCaller()
+    func listSecurityKeys(_ exchange: Exchange) throws -> Reply {
+        let keys = try exchange.account.securityKeys?.record().keys ?? []
+        try exchange.verifyCaller()
         return Reply(.securityKeys(.with { $0.keys = keys.map(WireSecurityKey.init) }))
     }
 
@@ -22,17 +24,14 @@ extension Broker {
     /// Bytes of a name, which must fit into questions beside others.
     private static let nameByteCount = 1...64
 
-    func enrollSecurityKey(
-        _ body: WireEnrollSecurityKeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
-        let authenticator = try securityKeys(of: session)
+    func enrollSecurityKey(_ body: WireEnrollSecurityKeyRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
+        let authenticator = try securityKeys(of: exchange)
         let record = try authenticator.record()
         let name = try Self.name(body.name, notIn: record)
         try SecurityKeyLife.requireRoom(in: record)
-        let event = event(request.eventName, session, object: body.name)
-        try askOwner("enrol a security key, which then proves that it is you", body.name, asking, session, for: event)
+        let event = exchange.event(object: body.name)
+        try askOwner("enrol a security key, which then proves that it is you", body.name, asking, exchange, for: event)
         let opened =
             record.keys.isEmpty
             ? []
@@ -45,7 +44,7 @@ extension Broker {
                 named: body.name, at: time, openedBy: opened, refusing: [PlatformAuthenticator.modelIdentifier],
                 with: prompt, until: prompt.stop)
         }
-        try commit(event, session, asking) { try authenticator.enroll(enrolment) }
+        try commit(event, exchange, asking) { try authenticator.enroll(enrolment) }
         let enrolled = try authenticator.record().keys.filter { $0.identifier == enrolment.identifier }
         return Reply(.securityKeys(.with { $0.keys = enrolled.map(WireSecurityKey.init) }))
     }
@@ -66,46 +65,40 @@ extension Broker {
 
     // MARK: removing
 
-    func removeSecurityKey(
-        _ body: WireRemoveSecurityKeyRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
-        let authenticator = try securityKeys(of: session)
+    func removeSecurityKey(_ body: WireRemoveSecurityKeyRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
+        let authenticator = try securityKeys(of: exchange)
         let record = try authenticator.record()
         guard let key = record.keys.first(where: { $0.identifier == body.keyID }) else {
             throw SecurityKeyLife.notFound
         }
-        let event = event(request.eventName, session, object: key.name)
+        let event = exchange.event(object: key.name)
         let consequence =
             record.keys.count > 1
             ? nil : DisplayText("It is the last one. Objects that only a security key opens can never be opened again.")
-        try askOwner("remove a security key", key.name, asking, session, for: event, consequence: consequence)
-        try commit(event, session, asking) { try authenticator.life.remove(body.keyID) }
+        try askOwner("remove a security key", key.name, asking, exchange, for: event, consequence: consequence)
+        try commit(event, exchange, asking) { try authenticator.life.remove(body.keyID) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
     // MARK: PINs
 
-    func setSecurityKeyPIN(
-        _ body: WireSecurityKeyPINRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let asking = try asking(body.question, request, session, cancellation)
-        let authenticator = try securityKeys(of: session)
-        let event = event(request.eventName, session)
+    func setSecurityKeyPIN(_ body: WireSecurityKeyPINRequest, _ exchange: Exchange) throws -> Reply {
+        let asking = try exchange.asking(body.question)
+        let authenticator = try securityKeys(of: exchange)
+        let event = exchange.event()
         try usingSecurityKey("set the PIN of a security key", nil, asking) { prompt in
             try authenticator.setPIN(with: prompt, until: prompt.stop)
         }
-        try session.verifyCaller()
-        trail.note(event)
+        try exchange.verifyCaller()
+        exchange.trail.note(event)
         return Reply(.done(.with { $0.count = 1 }))
     }
 
     // MARK: common steps
 
-    private func securityKeys(of session: Session) throws(Refusal) -> SecurityKeyAuthenticator {
-        guard let authenticator = session.account.securityKeys else {
+    private func securityKeys(of exchange: Exchange) throws(Refusal) -> SecurityKeyAuthenticator {
+        guard let authenticator = exchange.account.securityKeys else {
             throw Refusal(
                 .companionNotAvailable, "This daemon speaks to no security keys.", cause: "security-key.unsupported")
         }
@@ -132,17 +125,17 @@ extension Broker {
 
     /// Stores a change, recorded before and after. Earlier proofs with a security key prove nothing afterwards.
     private func commit(
-        _ event: AuditTrail.Event, _ session: Session, _ asking: Asking, _ change: () throws -> Void
+        _ event: AuditTrail.Event, _ exchange: Exchange, _ asking: Asking, _ change: () throws -> Void
     ) throws {
-        try session.verifyCaller()
-        try session.account.changing.withLock {
+        try exchange.verifyCaller()
+        try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try trail.change(event)
+            try exchange.trail.change(event)
             try change()
-            sessions.endKeptFactors(of: session.account)
-            environmentMayHaveChanged(of: session.account, askingSensor: false)
+            sessions.endKeptFactors(of: exchange.account)
+            environmentMayHaveChanged(of: exchange.account, askingSensor: false)
         }
-        trail.note(event)
+        exchange.trail.note(event)
     }
 }
 

@@ -1,7 +1,8 @@
 import Auditing
 import Callers
 import Glibc
-import OstiaryWire
+import OstiaryMessages
+import Owners
 import SessionLocks
 import Synchronization
 
@@ -11,7 +12,7 @@ extension Broker {
     /// Returns at once; a bus that is not there yet is waited for.
     ///
     /// - Parameter systemBus: path of the system bus's socket.
-    public func followSessionLocks(on systemBus: String) {
+    package func followSessionLocks(on systemBus: String) {
         for account in accounts {
             let watcher = SessionLockWatcher(socketPath: systemBus, userID: account.user.id) {
                 [weak self, weak account] in

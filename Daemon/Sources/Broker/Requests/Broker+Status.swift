@@ -1,6 +1,6 @@
 import AccessControl
-import Auditing
 import AuditLog
+import Auditing
 import Authenticators
 import Callers
 import Enclave
@@ -8,52 +8,53 @@ import ExactNames
 import FingerprintReader
 import Glibc
 import Logging
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import ProtectedObjects
 import Refusals
 import Vault
 
 /// What the daemon says about itself.
 extension Broker {
-    func status(for session: Session) throws -> WireStatus {
-        let attempts = knownAttempts(of: session.account)
-        let rights = try rightStatus(of: session)
+    func status(for exchange: Exchange) throws -> WireStatus {
+        let attempts = exchange.account.knownAttempts()
+        let rights = try rightStatus(of: exchange)
         return .with {
             $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
             $0.daemonVersion = configuration.version
             $0.processID = UInt32(getpid())
             $0.stateDirectory = configuration.stateDirectory
             $0.enclaveKind = enclave.kind.rawValue
-            $0.unlocked = session.account.ring.unlockState(of: .whenUnlocked) == .open
-            $0.unlockedSinceStart = session.account.ring.wasUnlockedSinceStart
-            $0.passcode.isSet = session.account.ring.isPasscodeSet
+            $0.unlocked = exchange.account.ring.unlockState(of: .whenUnlocked) == .open
+            $0.unlockedSinceStart = exchange.account.ring.wasUnlockedSinceStart
+            $0.passcode.isSet = exchange.account.ring.isPasscodeSet
             if let attempts {
                 $0.passcode.failedAttempts = attempts.failedCount
                 $0.passcode.lockedOutSeconds = attempts.remaining / .seconds(1)
             }
-            if let progress = session.account.life.progress.current {
+            if let progress = exchange.account.life.progress.current {
                 $0.passcode.changing = .with {
                     $0.done = UInt32(clamping: progress.done)
                     $0.total = UInt32(clamping: progress.total)
                 }
             }
             $0.rights = rights
-            $0.factors = factorStatus(session.account, isCounterReadable: attempts != nil)
+            $0.factors = factorStatus(exchange.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
-            $0.biometry = session.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
-            $0.logRecordCount = trail.audit.recordCount
-            $0.caller.program = session.caller.program.displayName.text
-            $0.caller.label = session.caller.label
-            $0.caller.applicationID = session.caller.identity.applicationID?.text ?? ""
-            $0.caller.accessGroups = session.caller.accessGroups.texts
+            $0.biometry = exchange.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
+            $0.logRecordCount = store.log.audit.recordCount
+            $0.caller.program = exchange.caller.program.displayName.text
+            $0.caller.label = exchange.caller.label
+            $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
+            $0.caller.accessGroups = exchange.caller.accessGroups.texts
         }
     }
 
     /// A list that does not verify is no reason to say nothing: the status leads to the doctor.
-    private func rightStatus(of session: Session) throws -> WireRightStatus {
+    private func rightStatus(of exchange: Exchange) throws -> WireRightStatus {
         do {
-            let counts = try session.account.rights.counts(application: session.caller.application)
+            let counts = try exchange.account.rights.counts(application: exchange.caller.application)
             return .with {
                 $0.count = UInt32(clamping: counts.readable)
                 $0.unreadableCount = UInt32(clamping: counts.unreadable)
@@ -61,15 +62,6 @@ extension Broker {
         } catch VaultError.corrupt(let reference, _) {
             log.error("the rights cannot be counted", metadata: ["list": "\(reference)"])
             return .with { $0.isUnknown = true }
-        }
-    }
-
-    /// Wrong passcodes in a row and what is left of the delay; nil when the counter cannot be used. That is no counter
-    /// at zero: every check of a passcode reads it again and is refused.
-    func knownAttempts(of account: OwnerAccount) -> AttemptStatus? {
-        do { return try account.keeper.attempts() } catch {
-            log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
-            return nil
         }
     }
 

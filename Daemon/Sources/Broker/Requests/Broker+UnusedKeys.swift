@@ -2,9 +2,10 @@ import Auditing
 import Authenticators
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
-import Prompting
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import Synchronization
@@ -18,53 +19,48 @@ extension Broker {
     /// Groups of one page: each may have a name of 4,096 bytes, and a message must stay below `messageByteCount`.
     private static let groupPageCount = 25
 
-    func pruneKeys(
-        _ body: WirePruneKeysRequest, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) throws -> Reply {
-        let selection = try UnusedKeySelection(body, of: session.account)
+    func pruneKeys(_ body: WirePruneKeysRequest, _ exchange: Exchange) throws -> Reply {
+        let selection = try UnusedKeySelection(body, of: exchange.account)
         guard body.removes else {
-            return try listUnusedKeys(selection, body, session)
+            return try listUnusedKeys(selection, body, exchange)
         }
         guard let group = selection.group else {
             throw Refusal(.invalidParameter, "The request names no access group.", cause: "key.group")
         }
-        return try removeUnusedKeys(selection, of: group, body.question, request, session, cancellation)
+        return try removeUnusedKeys(selection, of: group, body.question, exchange)
     }
 
     /// The keys are read for the first page. The connection keeps the list until the last page was read.
     private func listUnusedKeys(
-        _ selection: UnusedKeySelection, _ body: WirePruneKeysRequest, _ session: Session
+        _ selection: UnusedKeySelection, _ body: WirePruneKeysRequest, _ exchange: Exchange
     ) throws -> Reply {
         let listing: UnusedKeyListing
-        if body.offset > 0, let kept = session.unusedKeys.withLock({ $0 }), kept.answers(body) {
+        if body.offset > 0, let kept = exchange.session.unusedKeys.withLock({ $0 }), kept.answers(body) {
             listing = kept
         } else {
-            listing = UnusedKeyListing(try unusedKeyGroups(selection, session), for: body)
+            listing = UnusedKeyListing(try unusedKeyGroups(selection, exchange), for: body)
         }
-        try session.verifyCaller()
+        try exchange.verifyCaller()
         let page = listing.groups.dropFirst(Int(body.offset)).prefix(Self.groupPageCount)
-        session.unusedKeys.withLock { $0 = page.endIndex < listing.groups.endIndex ? listing : nil }
+        exchange.session.unusedKeys.withLock { $0 = page.endIndex < listing.groups.endIndex ? listing : nil }
         return Reply(
             .unusedKeys(
                 .with {
                     $0.groups = Array(page)
                     $0.total = UInt32(clamping: listing.groups.count)
-                    $0.usesKnownSince = session.account.keyUses.knownSince
+                    $0.usesKnownSince = exchange.account.keyUses.knownSince
                 }))
     }
 
-    private func unusedKeyGroups(
-        _ selection: UnusedKeySelection, _ session: Session
-    ) throws -> [WireUnusedKeyGroup] {
-        let open = sessions.openObjects(of: session.account)
+    private func unusedKeyGroups(_ selection: UnusedKeySelection, _ exchange: Exchange) throws -> [WireUnusedKeyGroup] {
+        let open = sessions.openObjects(of: exchange.account)
         var groups: [ExactName: WireUnusedKeyGroup] = [:]
-        try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+        try exchange.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
             let group = key.attributes.group
             try groups[group, default: .with { $0.accessGroup = group.text }]
                 .count(
                     key, isUnused: selection.isUnused(key, open: open),
-                    lastUse: session.account.keyUses.lastUse(of: key.id))
+                    lastUse: exchange.account.keyUses.lastUse(of: key.id))
         }
         return groups.sorted { $0.key < $1.key }.map(\.value)
     }
@@ -76,45 +72,44 @@ extension Broker {
     private static let removalCount = 64
 
     private func removeUnusedKeys(
-        _ selection: UnusedKeySelection, of group: ExactName, _ question: WireQuestion, _ request: IncomingRequest,
-        _ session: Session, _ cancellation: RequestCancellation?
+        _ selection: UnusedKeySelection, of group: ExactName, _ question: WireQuestion, _ exchange: Exchange
     ) throws -> Reply {
-        let asking = try asking(question, request, session, cancellation)
-        let ids = try unusedKeys(selection, session)
-        guard let count = Self.counted(ids.count, "key") else { return Self.removed(0, session) }
-        let event = event(request.eventName, session, object: group.text, operation: count)
+        let asking = try exchange.asking(question)
+        let ids = try unusedKeys(selection, exchange)
+        guard let count = Self.counted(ids.count, "key") else { return Self.removed(0, exchange) }
+        let event = exchange.event(object: group.text, operation: count)
         try askOwner(
-            "destroy \(count) of the enclave for good", "keys of \(group) that no item refers to", asking, session,
+            "destroy \(count) of the enclave for good", "keys of \(group) that no item refers to", asking, exchange,
             for: event, consequence: DisplayText(Self.consequence + selection.unknownUses))
-        try session.verifyCaller()
-        try trail.change(event)
+        try exchange.verifyCaller()
+        try exchange.trail.change(event)
         var removedCount = 0
         // Also when the request ends between two transactions.
-        defer { session.account.eraser.erase() }
+        defer { exchange.account.eraser.erase() }
         for part in ids.inParts(of: Self.removalCount) {
             try asking.cancellation.check()
-            for key in try remove(part, selection, session) {
+            for key in try remove(part, selection, exchange) {
                 removedCount += 1
-                session.account.keyUses.forget(key.id)
-                let removal = self.event(
-                    "key-remove", session, object: key.attributes.identifier.text, operation: request.eventName)
-                trail.end(removal) { sessions.endGrants(on: key.id) }
+                exchange.account.keyUses.forget(key.id)
+                let removal = exchange.event(
+                    "key-remove", object: key.attributes.identifier.text, operation: exchange.request.eventName)
+                exchange.trail.end(removal) { sessions.endGrants(on: key.id) }
             }
         }
-        trail.note(
-            self.event(
-                request.eventName, session, object: group.text,
+        exchange.trail.note(
+            exchange.event(
+                object: group.text,
                 operation: Self.counted(removedCount, "key") ?? "no key"))
-        return Self.removed(removedCount, session)
+        return Self.removed(removedCount, exchange)
     }
 
     private static let consequence =
         "A program that kept the handle of such a key can no longer use it, and loses what was encrypted to it."
 
-    private func unusedKeys(_ selection: UnusedKeySelection, _ session: Session) throws -> [VaultID] {
-        let open = sessions.openObjects(of: session.account)
+    private func unusedKeys(_ selection: UnusedKeySelection, _ exchange: Exchange) throws -> [VaultID] {
+        let open = sessions.openObjects(of: exchange.account)
         var ids: [VaultID] = []
-        try session.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+        try exchange.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
             if try selection.isUnused(key, open: open) { ids.append(key.id) }
         }
         return ids
@@ -122,22 +117,24 @@ extension Broker {
 
     /// Removes the keys that are unused still. No key is authorized or used between the look at it and its removal.
     private func remove(
-        _ ids: ArraySlice<VaultID>, _ selection: UnusedKeySelection, _ session: Session
+        _ ids: ArraySlice<VaultID>, _ selection: UnusedKeySelection, _ exchange: Exchange
     ) throws -> [ObjectRecord] {
-        try session.account.changing.withLock {
-            try trail.decide {
-                let open = sessions.openObjects(of: session.account)
-                return try session.account.rights.removeKeysWithoutItem(ids) { try !selection.isUnused($0, open: open) }
+        try exchange.account.changing.withLock {
+            try exchange.trail.decide {
+                let open = sessions.openObjects(of: exchange.account)
+                return try exchange.account.rights.removeKeysWithoutItem(ids) {
+                    try !selection.isUnused($0, open: open)
+                }
             }
         }
     }
 
-    private static func removed(_ count: Int, _ session: Session) -> Reply {
+    private static func removed(_ count: Int, _ exchange: Exchange) -> Reply {
         Reply(
             .unusedKeys(
                 .with {
                     $0.removedCount = UInt32(clamping: count)
-                    $0.usesKnownSince = session.account.keyUses.knownSince
+                    $0.usesKnownSince = exchange.account.keyUses.knownSince
                 }))
     }
 }

@@ -2,8 +2,9 @@ import AccessControl
 import Auditing
 import Authenticators
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -36,25 +37,18 @@ final class ItemProofs {
 
     private let broker: Broker
     private let use: WireItemUse
-    private let request: IncomingRequest
-    private let session: Session
-    private let cancellation: RequestCancellation?
+    private let exchange: Exchange
     private let purpose: Purpose
     var candidates = Candidates { _ in }
     private var proved: [Proved] = []
     /// The context that was proved in, and its era then.
     private var provedIn: (context: EvaluationContext, era: EvaluationContext.Era)?
 
-    init(
-        of broker: Broker, for use: WireItemUse, to purpose: Purpose, _ request: IncomingRequest, _ session: Session,
-        _ cancellation: RequestCancellation?
-    ) {
+    init(of broker: Broker, for use: WireItemUse, to purpose: Purpose, _ exchange: Exchange) {
         self.broker = broker
         self.use = use
         self.purpose = purpose
-        self.request = request
-        self.session = session
-        self.cancellation = cancellation
+        self.exchange = exchange
     }
 
     // MARK: leaving out
@@ -67,7 +61,7 @@ final class ItemProofs {
         if opener.record.keyID == nil, try opener.closedClass != nil { return true }
         guard opener.isProtected else { return false }
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
-        var held = session.account.held(in: context, for: opener.limited).factors
+        var held = exchange.account.held(in: context, for: opener.limited).factors
         if context.applicationPassword(for: opener.limited) != nil { held.insert(.applicationPassword) }
         return !requirement.alternatives.contains(where: held.satisfies)
     }
@@ -90,7 +84,7 @@ final class ItemProofs {
     /// - Parameter classes: those that the items are to have.
     func open(_ openers: [ItemOpener], movingTo classes: [AvailabilityClass] = []) throws {
         let present = try openers.lazy.compactMap { try $0.closedClass }.first
-        guard let closed = present ?? session.account.ring.closedClass(among: classes) else { return }
+        guard let closed = present ?? exchange.account.ring.closedClass(among: classes) else { return }
         try unlock(closed) {
             let items = try items { try $0.closedClass != nil || Self.serve([.passcode], $0) }
             return items.isEmpty ? try self.items { _ in true } : items
@@ -99,7 +93,7 @@ final class ItemProofs {
 
     /// The same for an item that is being made.
     func open(_ classes: [AvailabilityClass], forNew attributes: ItemAttributes, of itemClass: ItemClass) throws {
-        guard let closed = session.account.ring.closedClass(among: classes) else { return }
+        guard let closed = exchange.account.ring.closedClass(among: classes) else { return }
         try unlock(closed) { ItemsInQuestion(new: attributes, of: itemClass) }
     }
 
@@ -147,7 +141,7 @@ final class ItemProofs {
             return proof
         }
         let asking = try asking(for: opener.limited)
-        let before = try context().map { session.account.held(in: $0, for: opener.limited) } ?? .none
+        let before = try context().map { exchange.account.held(in: $0, for: opener.limited) } ?? .none
         let held = covering.reduce(before) { $0.adding(HeldFactors(proofs: $1.proofs)) }
         let proof = try evaluate(
             opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held, asking.question),
@@ -205,19 +199,19 @@ final class ItemProofs {
         demand.objects = items.objects
         demand.operation = "\(purpose.rawValue) \(items.areSeveral ? "keychain items" : "a keychain item")"
         demand.logName = items.logName
-        let event = broker.event(name, session, object: items.logName)
+        let event = exchange.event(name, object: items.logName)
         let evaluation: Evaluation
         if let context = try context() {
             evaluation = try context.evaluating(asking.cancellation) { era in
-                let evaluation = try session.account.evaluator.evaluate(
+                let evaluation = try exchange.account.evaluator.evaluate(
                     demand, held: held, keepingFor: context.keepingTime, asking: asking)
-                try broker.grant(evaluation, asking, session, as: event) { try context.keep(evaluation, since: era) }
+                try broker.grant(evaluation, asking, exchange, as: event) { try context.keep(evaluation, since: era) }
                 if provedIn == nil { provedIn = (context, era) }
                 return evaluation
             }
         } else {
-            evaluation = try session.account.evaluator.evaluate(demand, held: held, asking: asking)
-            try broker.grant(evaluation, asking, session, as: event) {}
+            evaluation = try exchange.account.evaluator.evaluate(demand, held: held, asking: asking)
+            try broker.grant(evaluation, asking, exchange, as: event) {}
         }
         proved.append(Proved(evaluation: evaluation, ids: evaluation.proofs.isEmpty ? nil : items.ids))
         return evaluation
@@ -227,7 +221,7 @@ final class ItemProofs {
     /// record of the release.
     func requireStanding() throws(Refusal) {
         guard !proved.isEmpty else { return }
-        try cancellation?.check()
+        try exchange.cancellation?.check()
         if let provedIn { try provedIn.context.requireEra(provedIn.era) }
     }
 
@@ -235,16 +229,13 @@ final class ItemProofs {
     ///
     /// - Parameter subject: the item that is to be opened; nil for a new one.
     func asking(for subject: LimitedSubject? = nil) throws -> Asking {
-        let cancellation = try broker.slow(cancellation)
-        var asking = Asking(
-            caller: session.caller, terminal: request.terminal,
-            question: try use.question.map(QuestionStyle.init) ?? .askingNobody, cancellation: cancellation)
+        var asking = try exchange.asking(use.question.map(QuestionStyle.init) ?? .askingNobody)
         // The password that the program gave the context beforehand.
         asking.applicationPassword = try context()?.applicationPassword(for: subject)
         return asking
     }
 
     private func context() throws -> EvaluationContext? {
-        use.contextID == 0 ? nil : try session.contexts.context(use.contextID)
+        use.contextID == 0 ? nil : try exchange.contexts.context(use.contextID)
     }
 }

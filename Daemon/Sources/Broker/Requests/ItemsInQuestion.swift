@@ -1,7 +1,7 @@
 import Auditing
 import ExactNames
 import Foundation
-import Prompting
+import PromptProtocol
 import ProtectedObjects
 import Vault
 

@@ -1,6 +1,7 @@
 import ExactNames
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import Owners
+import PromptProtocol
 import ProtectedObjects
 import Vault
 

@@ -1,7 +1,7 @@
 import AccessControl
 import Authenticators
 import OstiaryMessages
-import Prompting
+import PromptProtocol
 import Refusals
 
 /// The policies that an `LAContext` evaluates, by the numbers of Apple's `LAPolicy`.

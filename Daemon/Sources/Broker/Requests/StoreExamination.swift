@@ -1,8 +1,9 @@
 import Authenticators
 import Foundation
 import Logging
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import ProtectedObjects
 import Refusals
 import Vault

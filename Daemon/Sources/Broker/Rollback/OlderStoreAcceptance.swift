@@ -1,4 +1,5 @@
 import OwnerKeys
+import Owners
 import Prompting
 
 /// Asks the person who starts the daemon whether an older copy of the store counts as the newest one from now on. The passcode of

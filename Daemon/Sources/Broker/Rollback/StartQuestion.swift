@@ -4,7 +4,9 @@ import Foundation
 import Glibc
 import OstiaryMessages
 import OwnerKeys
+import Owners
 import Prompting
+import PromptProtocol
 import Refusals
 import SecretMemory
 import UnixSocket

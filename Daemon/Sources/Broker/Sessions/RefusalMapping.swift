@@ -3,7 +3,7 @@ import AuditLog
 import Enclave
 import KeyAlgorithms
 import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
 import Passcodes
 import ProtectedObjects
@@ -71,7 +71,7 @@ enum RefusalMapping {
                 "Something other than the daemon changed the store, so nothing of it is used any more. Restore the whole "
                     + "state folder from a backup, and start the daemon again.", cause: "store.changed-by-others")
         case .busy: Refusal(.internal, "Another process holds the store; try again.", cause: "store.busy")
-        case .missing, .unreadable, .notFound, .conflict, .io:
+        case .missing, .unreadable, .tooOld, .notFound, .conflict, .io:
             Refusal(
                 .storeUnreadable, "The store cannot be used; `ostiary doctor` says more.", cause: "store.unreadable")
         }

@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 /// What a request is answered with when it is carried out.

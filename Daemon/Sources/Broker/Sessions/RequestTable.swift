@@ -1,6 +1,6 @@
 import AccessControl
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import ProtectedObjects
 
 /// Where a connection stands.
@@ -194,19 +194,24 @@ extension WireRequest.OneOf_Body {
         // Keychain items. Most ask for nothing; reading one takes microseconds, changing one a disk flush.
         case .addItem(let body):
             RequestRow(
-                "item-add", .connectionUnlessAsking, tail: ItemRequestLimits.dataByteCount, terminal: true,
+                "item-add", body.use.thread, tail: ItemRequestLimits.dataByteCount, terminal: true,
                 withholdsQuestion: body.use.withholdsQuestion)
         case .findItems(let body):
             RequestRow(
-                "item-read", .connectionUnlessAsking, terminal: true, withholdsQuestion: body.use.withholdsQuestion,
+                "item-read", body.use.thread, terminal: true, withholdsQuestion: body.use.withholdsQuestion,
                 showsStore: true)
         case .updateItems(let body):
             RequestRow(
-                "item-update", .connectionUnlessAsking, tail: ItemRequestLimits.dataByteCount, terminal: true,
+                "item-update", body.use.thread, tail: ItemRequestLimits.dataByteCount, terminal: true,
                 withholdsQuestion: body.use.withholdsQuestion)
         case .deleteItems: RequestRow("item-delete", .own)
         }
     }
+}
+
+extension WireItemUse {
+    /// One that needs its question begins where it may wait for the person, and not once more after a look without.
+    fileprivate var thread: RequestThread { expectsQuestion && !withholdsQuestion ? .own : .connectionUnlessAsking }
 }
 
 extension WirePasscodeRequest {

@@ -7,19 +7,19 @@ import Threading
 import UnixSocket
 
 /// Accepts connections at the daemon's socket and keeps the sessions that run.
-public final class Server: Sendable {
+package final class Server: Sendable {
     private let listener: UnixSocket
     private let broker: Broker
     private let isStopping = Atomic(false)
 
     /// Begins to listen at `path`, which must not exist.
-    public init(listeningAt path: String, broker: Broker) throws {
+    package init(listeningAt path: String, broker: Broker) throws {
         listener = try UnixSocket.listen(at: path)
         self.broker = broker
     }
 
     /// Accepts until ``stop()``. Blocks.
-    public func run() {
+    package func run() {
         while !isStopping.load(ordering: .acquiring) {
             do {
                 start(try listener.accept())
@@ -34,7 +34,7 @@ public final class Server: Sendable {
 
     /// Accepts no more, ends all sessions and waits for them: what they do must not meet a store that is closed. A session
     /// that cannot end in time is given up. Safe from any thread but a session's.
-    public func stop() {
+    package func stop() {
         isStopping.store(true, ordering: .sequentiallyConsistent)
         listener.shutdown()
         broker.sessions.closeAll()

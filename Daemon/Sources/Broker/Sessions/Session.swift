@@ -5,8 +5,10 @@ import Enclave
 import Foundation
 import Glibc
 import Logging
+import OstiaryMessages
 import OstiaryWire
 import OwnerKeys
+import Owners
 import Passkeys
 import ProtectedObjects
 import Refusals
@@ -14,6 +16,7 @@ import SecretMemory
 import Synchronization
 import Threading
 import UnixSocket
+import Vault
 
 /// One connection: greets, reads requests, answers the fast ones at once and hands the slow ones to threads of their own.
 ///
@@ -31,14 +34,20 @@ final class Session: Sendable {
     let grantEnds: GrantEnds
     private let socket: UnixSocket
     private let broker: Broker
-    private let nonce: Data
+    private let greeting: WireGreeting
     private let slow: SlowRequests
     /// Ends what the connection's own thread reads, when the connection ends.
     private let ownReading = RequestCancellation()
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.
     private let watching = NSLock()
-    private let state = Mutex(SessionState.connected)
+    private let standing = Mutex(Standing())
+
+    private struct Standing {
+        var state = SessionState.connected
+        /// The version of the protocol that both sides agreed on; the oldest one before.
+        var version = ProtocolVersions.ofThisBuild.oldest
+    }
 
     init(socket: UnixSocket, broker: Broker) throws {
         self.socket = socket
@@ -48,13 +57,15 @@ final class Session: Sendable {
         let userID = try socket.peerCredentials().userID
         guard let account = broker.account(ofUser: userID) else { throw CallerError.foreignUser(userID) }
         self.account = account
-        caller = try CallerProcess(connectedTo: socket, expectedUser: userID, applications: account.applications)
+        caller = try CallerProcess(
+            connectedTo: socket, expectedUser: userID, owner: account.id.ownerID, applications: account.applications)
         slow = SlowRequests(
-            quota: broker.slowRequests, readings: broker.readings, program: caller.program.displayName)
-        grantEnds = GrantEnds(of: caller.program, trail: broker.trail, thread: broker.grantEnds)
+            quota: broker.slowRequests, readings: broker.readings, program: caller.program.ofOwner)
+        grantEnds = GrantEnds(of: caller.program, trail: account.trail, thread: broker.grantEnds)
         contexts = ContextTable(
             clock: broker.clock, lifetime: broker.configuration.contextLifetime, ended: grantEnds.report)
-        nonce = Data(exposing: SecretBytes(random: WireLimits.nonceByteCount))
+        greeting = WireGreeting(
+            .ofThisBuild, random: Data(exposing: SecretBytes(random: WireLimits.nonceByteCount)))
     }
 
     /// Serves the connection until it has ended and nothing that it asked for is still being done.
@@ -69,17 +80,21 @@ final class Session: Sendable {
             var reader = FrameReader(
                 socket: socket, expecting: caller.credentials,
                 handshakeSeconds: Double(SessionLimits.handshakeSeconds))
+            reader.read(in: version)
             while true {
                 let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
                 guard let request = IncomingRequest(frame) else { throw FrameReadError.frame(.malformed) }
                 let hadGreeted = hasGreeted
                 try handle(request)
-                if hasGreeted, !hadGreeted { reader.endHandshake() }
+                if hasGreeted, !hadGreeted {
+                    reader.endHandshake()
+                    reader.read(in: version)
+                }
             }
         } catch  where Self.isOrdinaryEnd(error) {
             // The program closed its end, or exited without waiting for an answer.
         } catch FrameReadError.foreignSender {
-            broker.trail.refuseConnection(of: caller.program, because: "foreign-sender")
+            account.trail.refuseConnection(of: caller.program, because: "foreign-sender")
         } catch {
             broker.log.notice(
                 "a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
@@ -90,9 +105,10 @@ final class Session: Sendable {
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
 
     /// Whether this is the connection that was greeted with `nonce`.
-    func isGreeted(with nonce: Data) -> Bool { hasGreeted && nonce == self.nonce }
+    func isGreeted(with nonce: Data) -> Bool { hasGreeted && nonce == greeting.nonce }
 
-    private var hasGreeted: Bool { state.withLock { $0 } != .connected }
+    private var hasGreeted: Bool { standing.withLock { $0.state } != .connected }
+    private var version: UInt32 { standing.withLock { $0.version } }
 
     private static func isOrdinaryEnd(_ error: any Error) -> Bool {
         switch error {
@@ -140,29 +156,30 @@ final class Session: Sendable {
 
     // MARK: the handshake
 
-    private func greet() throws {
-        var greeting = WireGreeting()
-        greeting.protocolVersion = WireLimits.protocolVersion
-        greeting.nonce = nonce
-        try FrameWriter.send(greeting, on: socket)
-    }
+    private func greet() throws { try FrameWriter.send(greeting, on: socket) }
 
     /// The echo proves that the process that the kernel named at connect is the one that speaks.
     private func accept(_ hello: WireHello) throws(Refusal) {
-        guard hello.protocolVersion == WireLimits.protocolVersion else {
-            throw Refusal(
-                .versionMismatch,
-                "The daemon speaks protocol \(WireLimits.protocolVersion), the program another; upgrade the older one.")
+        guard greeting.versions.contains(hello.protocolVersion) else {
+            throw Self.unknownVersion(hello.protocolVersion, of: greeting.versions)
         }
-        guard hello.nonce == nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
+        guard hello.nonce == greeting.nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
         try verifyCaller()
-        state.withLock { $0 = .greeted }
+        standing.withLock { $0 = Standing(state: .greeted, version: hello.protocolVersion) }
+    }
+
+    private static func unknownVersion(_ version: UInt32, of own: ProtocolVersions) -> Refusal {
+        let advice =
+            version < own.oldest
+            ? "The program is older: upgrade it, or build it again with the Ostiary that is installed."
+            : "The daemon is older: upgrade Ostiary, and restart the daemon."
+        return Refusal(.versionMismatch, "The program speaks protocol \(version), this daemon \(own). \(advice)")
     }
 
     /// The caller must still be who it was, at each release; otherwise the connection and its grants end.
     func verifyCaller() throws(Refusal) {
         do { try caller.verifyUnchanged() } catch {
-            broker.trail.refuseConnection(of: caller.program, because: "caller-\(error)")
+            account.trail.refuseConnection(of: caller.program, because: "caller-\(error)")
             close()
             throw Refusal(
                 .callerChanged, "The calling process exited or executed another program; connect again.",
@@ -205,7 +222,7 @@ final class Session: Sendable {
         guard !slow.isRunning(request.id), !broker.watches.isWaiting(request.id, in: self) else {
             throw Refusal(.malformed, "The request id is in use.")
         }
-        guard row.state == state.withLock({ $0 }) else {
+        guard row.state == standing.withLock({ $0.state }) else {
             throw Refusal(.outOfOrder, "The request is not allowed at this point of the connection.")
         }
         guard request.tail.count <= row.tailByteCount else {
@@ -221,8 +238,12 @@ final class Session: Sendable {
             try self.cancel(cancel.requestID)
             try send(.done, to: request.id)
         } else {
-            try send(broker.answer(request, in: self, cancellation: nil), to: request.id)
+            try send(broker.answer(exchange(request)), to: request.id)
         }
+    }
+
+    private func exchange(_ request: IncomingRequest, _ cancellation: RequestCancellation? = nil) -> Exchange {
+        Exchange(request: request, session: self, cancellation: cancellation)
     }
 
     /// Answers a request that reads much. Without a thread of its own it is not refused: this connection then waits for it.
@@ -266,7 +287,7 @@ final class Session: Sendable {
                 reply =
                     isReading
                     ? try readingReply(to: request, cancellation)
-                    : try broker.answer(request, in: self, cancellation: cancellation)
+                    : try broker.answer(exchange(request, cancellation))
             }
             return reply.take()!
         } catch {
@@ -276,16 +297,16 @@ final class Session: Sendable {
 
     /// A reading asks nobody. One that must ask begins again, as a request that does.
     private func readingReply(to request: IncomingRequest, _ cancellation: RequestCancellation) throws -> Reply {
-        do { return try broker.answer(request, in: self, cancellation: nil) } catch is PersonNeeded {}
+        do { return try broker.answer(exchange(request)) } catch is PersonNeeded {}
         guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
         var reply: Reply?
-        try slow.asking(request.id) { reply = try broker.answer(request, in: self, cancellation: cancellation) }
+        try slow.asking(request.id) { reply = try broker.answer(exchange(request, cancellation)) }
         return reply.take()!
     }
 
     /// Runs `body`, which may wait for its turns as this program, until it is cancelled.
     private func asRequester(_ cancellation: RequestCancellation, _ body: () throws -> Void) throws {
-        let requester = StretchRequester(program: caller.program.displayName, cancellation: cancellation)
+        let requester = StretchRequester(program: caller.program.ofOwner, cancellation: cancellation)
         try StretchRequester.$current.withValue(requester, operation: body)
     }
 
@@ -350,6 +371,6 @@ final class Session: Sendable {
         sending.lock()
         defer { sending.unlock() }
         beforeSending()
-        try FrameWriter.send(message, tail: reply.tail, on: socket)
+        try FrameWriter.send(message, tail: reply.tail, in: version, on: socket)
     }
 }

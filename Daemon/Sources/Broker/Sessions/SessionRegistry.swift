@@ -2,6 +2,7 @@ import Callers
 import Dispatch
 import ExactNames
 import Foundation
+import Owners
 import Passkeys
 import ProtectedObjects
 import Synchronization

@@ -5,21 +5,27 @@ import Refusals
 import Synchronization
 
 /// Bounds the slow requests of all connections together, and with them the descriptors that callers make the daemon hold.
-/// A program has a share of them, so that others can still ask.
+/// A program has a share of them, and so have the programs of one owner together, so that others can still ask.
 final class SlowRequestQuota: Sendable {
     private let shares: Mutex<ProgramShares>
 
-    init(ofProgram: Int = SessionLimits.slowRequestCountOfProgram, total: Int = SessionLimits.slowRequestTotal) {
-        shares = Mutex(ProgramShares(countOfProgram: ofProgram, totalCount: total))
+    /// - Parameter ofOwner: the requests of one owner's programs together; nil for the total, while there is one owner.
+    init(
+        ofProgram: Int = SessionLimits.slowRequestCountOfProgram, ofOwner: Int? = nil,
+        total: Int = SessionLimits.slowRequestTotal
+    ) {
+        shares = Mutex(ProgramShares(countOfProgram: ofProgram, countOfOwner: ofOwner, totalCount: total))
     }
 
-    /// Counts one request of `program` in; refuses when the program or all programs have as many as they may.
-    func take(for program: ExactName) throws(Refusal) {
+    /// Counts one request of `program` in; refuses when the program, its owner's programs or all programs have as many as
+    /// they may.
+    func take(for program: ProgramOfOwner) throws(Refusal) {
         let refusal: Refusal? = shares.withLock { shares in
             do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
                 return switch error {
                 case .program: Self.tooManyOfProgram(shares.countOfProgram)
-                case .total: Self.tooMany(shares.totalCount)
+                case .owner: Self.tooManyOfOwner(shares.countOfOwner)
+                case .total: Self.tooMany
                 }
             }
             return nil
@@ -27,7 +33,7 @@ final class SlowRequestQuota: Sendable {
         if let refusal { throw refusal }
     }
 
-    func giveBack(_ program: ExactName) { shares.withLock { $0.giveBack(program) } }
+    func giveBack(_ program: ProgramOfOwner) { shares.withLock { $0.giveBack(program) } }
 
     private static func tooManyOfProgram(_ count: Int) -> Refusal {
         Refusal(
@@ -35,8 +41,13 @@ final class SlowRequestQuota: Sendable {
             cause: "request.too-many-of-program")
     }
 
-    private static func tooMany(_ count: Int) -> Refusal {
+    private static func tooManyOfOwner(_ count: Int) -> Refusal {
         Refusal(
-            .tooMany, "\(count) requests of all programs wait already; try again.", cause: "request.too-many-in-all")
+            .tooMany, "\(count) requests of this user's programs wait already; try again when one has ended.",
+            cause: "request.too-many-of-owner")
     }
+
+    /// It names no number: that would tell one owner about the requests of another.
+    private static let tooMany = Refusal(
+        .tooMany, "Too many requests of all programs wait already; try again.", cause: "request.too-many-in-all")
 }

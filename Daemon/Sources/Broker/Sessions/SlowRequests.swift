@@ -18,13 +18,13 @@ final class SlowRequests: Sendable {
     private let threads = DispatchGroup()
     private let quota: SlowRequestQuota
     private let readings: SlowRequestQuota
-    private let program: ExactName
+    private let program: ProgramOfOwner
 
     /// - Parameters:
     ///   - quota: what all connections share.
     ///   - readings: what they share for requests that only read.
-    ///   - program: whose connection it is, by its name in the log.
-    init(quota: SlowRequestQuota, readings: SlowRequestQuota, program: ExactName) {
+    ///   - program: which program's connection it is, by its name in the log.
+    init(quota: SlowRequestQuota, readings: SlowRequestQuota, program: ProgramOfOwner) {
         self.quota = quota
         self.readings = readings
         self.program = program

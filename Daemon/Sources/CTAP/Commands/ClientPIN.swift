@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import CanonicalCBOR
 import Crypto
 import ExactNames
@@ -8,7 +9,7 @@ import SecretMemory
 extension CTAPAuthenticator {
     /// authenticatorClientPIN (CTAP 2.1, 6.5).
     mutating func clientPIN(
-        _ parameters: Parameters, until cancellation: any CredentialCancellation
+        _ parameters: Parameters, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue? {
         switch try parameters.required(2, \.integer) {
         case 1: return try pinRetries()
@@ -129,7 +130,7 @@ extension CTAPAuthenticator {
     }
 
     private mutating func tokenForVerification(
-        _ parameters: Parameters, until cancellation: any CredentialCancellation
+        _ parameters: Parameters, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue {
         let request = try TokenRequest(parameters, of: model)
         // The user's answer to the one question is all that the token needs later, so it is for one purpose. A PIN is

@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import CanonicalCBOR
 import ExactNames
 
@@ -54,7 +55,7 @@ extension CTAPAuthenticator {
     /// - Parameter request: what the user is asked, if the authenticator verifies.
     mutating func authorize(
         _ parameters: AuthorizationParameters, wantsVerification: Bool, needing permission: PINUserToken.Permissions,
-        over hash: [UInt8], for request: InteractionRequest, until cancellation: any CredentialCancellation
+        over hash: [UInt8], for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CommandAuthorization {
         if let code = parameters.code, let version = parameters.version {
             return try authorize(code, version, needing: permission, over: hash, for: request.relyingParty?.identifier)
@@ -95,7 +96,7 @@ extension CTAPAuthenticator {
 
     /// A client of CTAP 2.0 blinks an authenticator so: no code at all, but a touch.
     func selectLegacy(
-        _ parameters: AuthorizationParameters, until cancellation: any CredentialCancellation
+        _ parameters: AuthorizationParameters, until cancellation: Cancellation
     ) throws(CTAPStatus) {
         guard let code = parameters.code, code.isEmpty else { return }
         _ = try interaction.confirmPresence(for: InteractionRequest(purpose: .selection), until: cancellation)
@@ -106,7 +107,7 @@ extension CTAPAuthenticator {
     /// Asks for a touch, unless the user was present for this command already.
     func confirm(
         _ authorization: inout CommandAuthorization, for request: InteractionRequest,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws(CTAPStatus) {
         guard !authorization.isUserPresent else { return }
         let proof = try interaction.confirmPresence(for: request, until: cancellation)

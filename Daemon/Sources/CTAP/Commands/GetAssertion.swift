@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import CanonicalCBOR
 import ExactNames
 
@@ -41,18 +42,20 @@ struct PendingAssertions {
 
 extension CTAPAuthenticator {
     mutating func getAssertion(
-        _ parameters: Parameters, until cancellation: any CredentialCancellation
+        _ parameters: Parameters, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue {
         try selectLegacy(AuthorizationParameters(parameters, codeKey: 6, versionKey: 7), until: cancellation)
         let request = try GetAssertionRequest(parameters, of: model)
         guard request.options.discoverable == nil else { throw .unsupportedOption }
         let needsPresence = request.options.presence != false
         if request.salts != nil, !needsPresence { throw .unsupportedOption }
+        // Read once, because reading decrypts each row. One that is removed during the question signs nothing.
+        let stored = try storage.credentials().filter { $0.relyingParty.identifier == request.relyingParty }
         let question = InteractionRequest(
             purpose: .getAssertion, relyingParty: RelyingPartyName(identifier: request.relyingParty),
-            credentials: try candidates(for: request, isUserVerified: true).map(\.identifier))
+            credentials: Self.candidates(among: stored, for: request, isUserVerified: true).map(\.identifier))
         var authorization = try authorize(request, needsPresence, question, until: cancellation)
-        let found = try candidates(for: request, isUserVerified: authorization.isUserVerified)
+        let found = Self.candidates(among: stored, for: request, isUserVerified: authorization.isUserVerified)
         guard !found.isEmpty else { throw .noCredentials }
         let salts = try request.salts.map { salts throws(CTAPStatus) in try salts.decrypt(agreements) }
         if needsPresence {
@@ -68,7 +71,7 @@ extension CTAPAuthenticator {
 
     private mutating func authorize(
         _ request: GetAssertionRequest, _ needsPresence: Bool, _ question: InteractionRequest,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws(CTAPStatus) -> CommandAuthorization {
         // Without presence nothing is signed for anybody; a client only asks whether a credential is there.
         if !needsPresence, request.authorization.code == nil, request.options.verification != true {
@@ -82,10 +85,9 @@ extension CTAPAuthenticator {
     }
 
     /// The credentials that may answer, the newest first.
-    private func candidates(
-        for request: GetAssertionRequest, isUserVerified: Bool
-    ) throws(CTAPStatus) -> [StoredCredential] {
-        let credentials = try storage.credentials().filter { $0.relyingParty.identifier == request.relyingParty }
+    private static func candidates(
+        among credentials: [StoredCredential], for request: GetAssertionRequest, isUserVerified: Bool
+    ) -> [StoredCredential] {
         guard let allowed = request.allowed else {
             return credentials.filter {
                 $0.isDiscoverable && (isUserVerified || $0.protection == .optional)

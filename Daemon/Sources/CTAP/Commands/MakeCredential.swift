@@ -1,4 +1,5 @@
 import AuthenticatorRequests
+import Cancellations
 import CanonicalCBOR
 import ExactNames
 
@@ -61,7 +62,7 @@ enum ClientDataHash {
 
 extension CTAPAuthenticator {
     mutating func makeCredential(
-        _ parameters: Parameters, until cancellation: any CredentialCancellation
+        _ parameters: Parameters, until cancellation: Cancellation
     ) throws(CTAPStatus) -> CBORValue {
         try selectLegacy(AuthorizationParameters(parameters, codeKey: 8, versionKey: 9), until: cancellation)
         let request = try MakeCredentialRequest(parameters, of: model)
@@ -100,7 +101,7 @@ extension CTAPAuthenticator {
 
     private mutating func authorize(
         _ request: MakeCredentialRequest, _ question: InteractionRequest,
-        until cancellation: any CredentialCancellation
+        until cancellation: Cancellation
     ) throws(CTAPStatus) -> CommandAuthorization {
         let wantsVerification = request.options.verification == true && request.authorization.code == nil
         if request.options.discoverable == true, request.authorization.code == nil, !wantsVerification,

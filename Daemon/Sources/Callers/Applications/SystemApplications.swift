@@ -1,7 +1,7 @@
 import ExactNames
 import Foundation
 import Glibc
-import Prompting
+import Settings
 import UnixSocket
 
 /// The registrations that the administrator made for all users: files `*.conf` in one folder, each for one program.

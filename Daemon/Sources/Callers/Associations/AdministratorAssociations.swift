@@ -2,7 +2,7 @@ import AssociationFiles
 import ExactNames
 import Foundation
 import Glibc
-import Prompting
+import Settings
 
 /// The administrator's files in place of domains, for machines that reach no network: one folder with a file
 /// `DOMAIN.json` for each domain, of the form of the domain's own file.

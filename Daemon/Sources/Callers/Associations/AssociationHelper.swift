@@ -2,6 +2,7 @@ import AssociationFiles
 import ExactNames
 import Glibc
 import Prompting
+import PromptProtocol
 import UnixSocket
 
 /// Asks a domain, in a process of its own.

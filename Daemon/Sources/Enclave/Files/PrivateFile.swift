@@ -81,35 +81,25 @@ package struct PrivateFile: Sendable {
 
     /// Makes the file, durably. If the file exists already, it stays unchanged.
     package func create(_ contents: borrowing SecretBytes) throws(PrivateFileError) {
-        try write(contents) { source, target throws(PrivateFileError) in
-            if unsafe ostiary_rename_exclusive(source, target) == 0 { return }
-            let code = errno
-            guard code == EEXIST, unsafe unlink(source) == 0 else { throw .notWritten(errno: code) }
-        }
-    }
-
-    /// Replaces the file's contents, durably. A crash leaves either the former or the new contents.
-    package func replace(_ contents: borrowing SecretBytes) throws(PrivateFileError) {
-        try write(contents) { source, target throws(PrivateFileError) in
-            guard unsafe rename(source, target) == 0 else { throw .notWritten(errno: errno) }
-        }
-    }
-
-    /// Writes the contents to another file, makes them durable, and lets `giveName` name them.
-    private func write(
-        _ contents: borrowing SecretBytes, _ giveName: (String, String) throws(PrivateFileError) -> Void
-    ) throws(PrivateFileError) {
         let directory = try openFolder()
         let temporary = "\(name).\(UUID().uuidString)"
         do throws(PrivateFileError) {
             try Self.write(contents, to: temporary, in: directory)
-            try giveName("\(folder)/\(temporary)", "\(folder)/\(name)")
+            try giveName(to: temporary)
         } catch {
             // If this fails too, an unused file stays behind.
             _ = unsafe unlinkat(directory.number, temporary, 0)
             throw error
         }
         guard fsync(directory.number) == 0 else { throw .notWritten(errno: errno) }
+    }
+
+    /// Gives the file its name, if none has it yet.
+    private func giveName(to temporary: String) throws(PrivateFileError) {
+        let source = "\(folder)/\(temporary)"
+        if unsafe ostiary_rename_exclusive(source, "\(folder)/\(name)") == 0 { return }
+        let code = errno
+        guard code == EEXIST, unsafe unlink(source) == 0 else { throw .notWritten(errno: code) }
     }
 
     private static func write(
@@ -150,7 +140,7 @@ public enum PrivateFileDefect: Error, Equatable, Sendable {
     case foreignOwner
     /// Group or others have rights to the file, or may write to its folder.
     case permissive
-    /// Made by a newer version of the format.
+    /// Of a version of the format that this program does not read.
     case unknownVersion
     /// The contents are not those that were written.
     case damaged

@@ -14,7 +14,7 @@ struct DeviceKeys: ~Copyable, Sendable {
         authorization = Self.key(for: "authorization", from: deviceSecret)
     }
 
-    static func key(for use: String, from deviceSecret: borrowing SecretBytes) -> SecretBytes {
+    private static func key(for use: String, from deviceSecret: borrowing SecretBytes) -> SecretBytes {
         SecretBytes(deviceSecret.derivedKey(label: "ostiary.software-enclave.\(use).v1"))
     }
 

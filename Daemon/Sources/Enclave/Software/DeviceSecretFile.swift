@@ -12,29 +12,21 @@ struct DeviceSecretFile {
     }
 
     /// The secret, after a check that folder and file belong to the owner alone.
-    func read() throws(EnclaveError) -> DeviceSecret {
+    func read() throws(EnclaveError) -> SecretBytes {
         let contents: SecretBytes
         do { contents = try file.read(atMost: DeviceSecretFormat.byteCount) } catch { throw EnclaveError(error) }
         return try DeviceSecretFormat.decode(contents)
     }
 
     /// The secret; a new one if there is none.
-    func readOrCreate() throws(EnclaveError) -> DeviceSecret {
+    func readOrCreate() throws(EnclaveError) -> SecretBytes {
         do {
             return try read()
         } catch .deviceSecretMissing {
-            let secret = DeviceSecret(bytes: SecretBytes(random: DeviceSecretFormat.secretByteCount), version: .current)
+            let secret = SecretBytes(random: DeviceSecretFormat.secretByteCount)
             do { try file.create(DeviceSecretFormat.encode(secret)) } catch { throw EnclaveError(error) }
             return try read()
         }
-    }
-
-    /// Writes the same secret in the current version of the format.
-    func bringUpToDate() throws(EnclaveError) {
-        let secret = try read()
-        guard secret.version != .current else { return }
-        let current = DeviceSecret(bytes: SecretBytes(copying: secret.bytes), version: .current)
-        do { try file.replace(DeviceSecretFormat.encode(current)) } catch { throw EnclaveError(error) }
     }
 }
 

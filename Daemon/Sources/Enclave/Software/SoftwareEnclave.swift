@@ -27,7 +27,7 @@ public final class SoftwareEnclave: Enclave {
     public init(directory: String, ownedBy owner: UInt32, createIfMissing: Bool) throws(EnclaveError) {
         let file = DeviceSecretFile(directory: directory, ownedBy: owner)
         let secret = createIfMissing ? try file.readOrCreate() : try file.read()
-        keys = DeviceKeys(secret.bytes)
+        keys = DeviceKeys(secret)
     }
 
     // MARK: keys

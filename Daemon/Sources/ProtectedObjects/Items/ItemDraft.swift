@@ -2,7 +2,7 @@ package import AccessControl
 import ExactNames
 package import Foundation
 package import KeySlots
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
 package import Refusals
 package import SecretMemory

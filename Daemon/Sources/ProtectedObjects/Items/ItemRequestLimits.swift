@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 
 /// Every limit on a request about keychain items, with its reason; the number of items is `ItemLimits`.
 package enum ItemRequestLimits {

@@ -3,7 +3,7 @@ import Enclave
 package import ExactNames
 package import Foundation
 package import KeySlots
-import OstiaryWire
+import OstiaryMessages
 package import OwnerKeys
 package import Refusals
 package import SecretMemory

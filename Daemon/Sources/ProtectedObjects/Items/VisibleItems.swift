@@ -1,7 +1,7 @@
 import Auditing
 package import ExactNames
 import Foundation
-package import OstiaryWire
+package import OstiaryMessages
 package import Refusals
 package import Vault
 

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import KeyAlgorithms
-package import OstiaryWire
-package import Prompting
+package import OstiaryMessages
+package import PromptProtocol
 import Refusals
 package import SecretMemory
 

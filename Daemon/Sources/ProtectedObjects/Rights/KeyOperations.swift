@@ -1,7 +1,7 @@
 import Enclave
 import Foundation
 import KeyAlgorithms
-package import OstiaryWire
+package import OstiaryMessages
 package import Refusals
 package import SecretMemory
 

@@ -1,7 +1,7 @@
 package import Enclave
 import ExactNames
-import OstiaryWire
-import Prompting
+import OstiaryMessages
+import PromptProtocol
 package import Vault
 
 /// An enclave key's record says its type in the flags and holds, as application label, the access control as the program

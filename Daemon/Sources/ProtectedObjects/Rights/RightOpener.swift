@@ -5,7 +5,7 @@ import ExactNames
 import Foundation
 import KeySlots
 package import OwnerKeys
-package import Prompting
+package import PromptProtocol
 package import Vault
 
 /// Opens one right's slots with the proofs of an evaluation.

@@ -4,7 +4,7 @@ package import Enclave
 package import ExactNames
 package import Foundation
 package import KeySlots
-import OstiaryWire
+import OstiaryMessages
 package import OwnerKeys
 package import Refusals
 package import SecretMemory

@@ -81,7 +81,7 @@ final class Manifest: ListContent {
     func objects(of kind: ObjectKind, from offset: Int, count: Int) -> [VaultID] {
         var (found, skipped): ([VaultID], Int) = ([], 0)
         for bucket in buckets.indices where !buckets[bucket].isEmpty {
-            let present = buckets[bucket].values.count { ObjectTag($0.tag)?.place?.kind == kind }
+            let present = buckets[bucket].values.count { ObjectTag($0.tag)?.place.kind == kind }
             if skipped + present > offset {
                 found += objects(inBucket: bucket, of: kind, group: nil).dropFirst(max(0, offset - skipped))
                     .prefix(count - found.count)

@@ -31,28 +31,24 @@ struct ObjectTag: Equatable {
 
     /// 32 bytes.
     let name: ArraySlice<UInt8>
-    /// Nil for an object whose row did not verify when its list was converted.
-    let place: ObjectPlace?
+    let place: ObjectPlace
 
-    init(name: Data, place: ObjectPlace?) {
+    init(name: Data, place: ObjectPlace) {
         self.name = Array(name)[...]
         self.place = place
     }
 
     /// Nil for an entry without a name, as a rebuilt list has them for rows that do not verify.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count >= Self.nameByteCount else { return nil }
-        name = bytes.prefix(Self.nameByteCount)
         guard bytes.count == Self.byteCount, let kind = ObjectKind(rawValue: bytes[Self.nameByteCount]) else {
-            place = nil
-            return
+            return nil
         }
+        name = bytes.prefix(Self.nameByteCount)
         place = ObjectPlace(
             kind: kind, group: bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     var bytes: [UInt8] {
-        guard let place else { return Array(name) }
         var writer = CanonicalWriter(capacity: Self.byteCount)
         writer.write(fixed: name)
         writer.write(place.kind.rawValue)
@@ -61,13 +57,7 @@ struct ObjectTag: Equatable {
     }
 
     /// Whether an entry may have these bytes as tag.
-    static func isWellFormed(_ bytes: [UInt8]) -> Bool {
-        switch bytes.count {
-        case 0, nameByteCount: true
-        case byteCount: ObjectKind(rawValue: bytes[nameByteCount]) != nil
-        default: false
-        }
-    }
+    static func isWellFormed(_ bytes: [UInt8]) -> Bool { bytes.isEmpty || ObjectTag(bytes) != nil }
 }
 
 extension RowStore {
@@ -78,11 +68,5 @@ extension RowStore {
             return try stored.tag(
                 of: stored.record(owner: row.owner, generation: row.generation, protector: protector), by: protector)
         } catch is MalformedRow { return nil }
-    }
-
-    /// The tag, as bytes, of an object that a list of an older version names by `name` alone.
-    func objectTag(of row: SealedRow, listedAs name: [UInt8]) throws -> [UInt8] {
-        guard let tag = try objectTag(of: row), tag.name.elementsEqual(name) else { return name }
-        return tag.bytes
     }
 }

@@ -14,9 +14,8 @@ struct Root: Equatable, Sendable {
     static let key = Data()
     private static let digestByteCount = 32
 
-    /// Stands for the digest of a list that did not verify when the store was converted to this version. No list has
-    /// this digest.
-    static let unreadable = Data(count: digestByteCount)
+    /// Stands for the digest of a list until the list is written.
+    static let unwritten = Data(count: digestByteCount)
 
     init() {}
 
@@ -41,17 +40,15 @@ struct Root: Equatable, Sendable {
     }
 
     /// Decodes an authentic row.
-    ///
-    /// - Parameter version: the version that the root must have.
-    init(_ row: SealedRow, version: UInt8 = VaultFormat.rootVersion) throws(MalformedRow) {
+    init(_ row: SealedRow) throws(MalformedRow) {
         counter = row.generation
         var columns = ColumnReader(row.columns)
         let bytes = try columns.blob()
         do {
             var reader = CanonicalReader(Array(bytes))
             let found = try reader.read(UInt8.self)
-            let isMarked = version == VaultFormat.rootVersion && found == VaultFormat.markedRootVersion
-            guard found == version || isMarked else { throw MalformedRow() }
+            let isMarked = found == VaultFormat.markedRootVersion
+            guard found == VaultFormat.rootVersion || isMarked else { throw MalformedRow() }
             for _ in 0..<(try reader.read(UInt32.self)) {
                 guard let owner = VaultID(bytes: Data(try reader.read(fixed: VaultID.byteCount))),
                     let table = VaultTable(rawValue: try reader.read(UInt8.self))

@@ -88,22 +88,13 @@ final class StoreLists: @unchecked Sendable {
     /// The list if it was read before.
     func known(_ id: ListID) -> StoredList? { lists[id] }
 
-    /// All lists under the root.
-    var ids: [ListID] { Array(digests.keys) }
-
-    /// The digest of a list in the root.
-    func digest(of id: ListID) -> Data? { digests[id] }
-
     // MARK: changing
 
     /// Puts `content` in place of the list, in the database and in memory.
     func replace(_ id: ListID, by content: any ListContent, in rows: RowStore) throws {
         try rows.deleteBuckets(of: id)
-        set(id, to: StoredList(new: id, content), digest: digests[id] ?? Root.unreadable)
+        set(id, to: StoredList(new: id, content), digest: digests[id] ?? Root.unwritten)
     }
-
-    /// Leaves the list as it is in the database and refuses it from now on.
-    func refuse(_ id: ListID) { set(id, to: nil, digest: Root.unreadable) }
 
     /// Removes the list.
     func remove(_ id: ListID, in rows: RowStore) throws {
@@ -235,14 +226,13 @@ struct CommittedRoot {
 
     /// Reads the root of a store that is being opened.
     ///
-    /// - Parameter version: the version that the root must have.
     /// - Throws: ``VaultError/unreadable(_:)`` when it is missing or does not verify.
-    init(readingFrom rows: RowStore, version: UInt8 = VaultFormat.rootVersion) throws {
+    init(readingFrom rows: RowStore) throws {
         do {
             guard let row = try rows.fetch(.roots, owner: rows.storeID, key: Root.key) else {
                 throw VaultError.unreadable(.root)
             }
-            self.init(try Root(row, version: version), row: row, code: row.mac)
+            self.init(try Root(row), row: row, code: row.mac)
         } catch VaultError.corrupt { throw VaultError.unreadable(.root) } catch is MalformedRow {
             throw VaultError.unreadable(.root)
         }

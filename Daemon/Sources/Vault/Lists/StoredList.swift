@@ -27,7 +27,7 @@ final class StoredList {
     /// - Throws: ``VaultError/corrupt(_:_:)``. It names the altered bucket; if a bucket is missing or too old, it names
     ///   the list by a key of one byte.
     static func read(_ id: ListID, expected: Data, from rows: RowStore) throws -> StoredList {
-        let (listed, digest) = try listedRows(id, in: id.table.bucketCount, expected: expected, from: rows)
+        let (listed, digest) = try listedRows(id, expected: expected, from: rows)
         do {
             return StoredList(id, try id.table.content(listed), digest)
         } catch { throw VaultError.corrupt(id.reference, .malformed) }
@@ -35,12 +35,10 @@ final class StoredList {
 
     /// The rows of all buckets of a list, after these were compared with the digest in the root. Throws as
     /// ``read(_:expected:from:)``.
-    ///
-    /// - Parameter bucketCount: the number of the list's buckets.
-    static func listedRows(
-        _ id: ListID, in bucketCount: Int, expected: Data, from rows: RowStore
+    private static func listedRows(
+        _ id: ListID, expected: Data, from rows: RowStore
     ) throws -> ([ListedRow], ListDigest) {
-        var digest = ListDigest(bucketCount: bucketCount)
+        var digest = ListDigest(bucketCount: id.table.bucketCount)
         var listed: [ListedRow] = []
         let buckets = try rows.buckets(of: id)
         for stored in buckets {
@@ -49,7 +47,6 @@ final class StoredList {
             case .readable(let row):
                 do {
                     let number = try ListBucket.number(row.key, of: id.table)
-                    guard number < bucketCount else { throw MalformedRow() }
                     digest[number] = row.code
                     listed += try ListBucket.rows(row)
                 } catch { throw VaultError.corrupt(row.reference, .malformed) }

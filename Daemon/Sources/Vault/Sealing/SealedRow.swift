@@ -84,12 +84,13 @@ enum VaultFormat {
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
     static let schemaVersion: UInt32 = 4
+    /// The oldest schema that this program opens: that of the first release.
+    static let firstSchemaVersion: UInt32 = 4
     /// First byte of the bytes that each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
     /// First byte of a bucket's entries.
     static let listVersion: UInt8 = 1
-    /// First byte of the root's digests. It tells a root from one of a store of version 3, whose lists of objects had other
-    /// digests.
+    /// First byte of the root's digests.
     static let rootVersion: UInt8 = 2
     /// Likewise, for a root with a ``RollbackMark`` behind the digests.
     static let markedRootVersion: UInt8 = 3

@@ -1,9 +1,6 @@
-/// The kinds of rows. The raw value is part of the format.
+/// The kinds of rows. The raw value is part of the format; 2, 11 and 12 were used before and are never used again.
 public enum VaultTable: UInt8, CaseIterable, Sendable {
     case store = 1
-    /// The lists of a store of version 1 or 2, as are ``itemLeaves`` and ``itemRoots``. The present version has none of
-    /// them.
-    case manifests = 2
     case users = 3
     case keyPairs = 4
     case passcodeRecords = 5
@@ -12,8 +9,6 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     case logAnchors = 8
     case logEpochs = 9
     case items = 10
-    case itemLeaves = 11
-    case itemRoots = 12
     case lists = 13
     case itemLists = 14
     case roots = 15
@@ -22,7 +17,6 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     var name: String {
         switch self {
         case .store: "store"
-        case .manifests: "manifests"
         case .users: "users"
         case .keyPairs: "key_pairs"
         case .passcodeRecords: "passcode_records"
@@ -31,8 +25,6 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         case .logAnchors: "log_anchors"
         case .logEpochs: "log_epochs"
         case .items: "items"
-        case .itemLeaves: "item_leaves"
-        case .itemRoots: "item_roots"
         case .lists: "lists"
         case .itemLists: "item_lists"
         case .roots: "roots"
@@ -43,7 +35,6 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     var columns: [String] {
         switch self {
         case .store: ["created", "format_version"]
-        case .manifests: ["entries"]
         case .users: ["uid", "name", "created"]
         case .keyPairs: ["epoch", "public_half", "wrap_kind", "wrapped_private_half"]
         case .passcodeRecords: ["stretch", "salt", "sealed_private_half", "epoch", "state", "created"]
@@ -60,8 +51,6 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
                 "class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret", "payload",
                 "key_id",
             ]
-        case .itemLeaves: ["entries"]
-        case .itemRoots: []
         case .lists, .itemLists: ["entries"]
         case .roots: ["lists"]
         }
@@ -71,8 +60,8 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
     static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects, .items]
     /// The tables whose rows belong to the store as a whole.
     static let ofStore: [VaultTable] = [.users, .logAnchors, .logEpochs]
-    /// The tables of the present version, except for the store's own record, which is in no list.
-    static let present: [VaultTable] = ofStore + ofUsers + [.lists, .itemLists]
+    /// The tables of which no row may be newer than the root: all but those of the root and of the store's own record.
+    static let belowRoot: [VaultTable] = ofStore + ofUsers + [.lists, .itemLists]
     /// Whether the table's rows belong to the store as a whole, and not to a user.
     public var isOfStore: Bool { Self.ofStore.contains(self) }
 

@@ -2,6 +2,14 @@ import Foundation
 import GRDB
 
 extension Vault {
+    /// Throws as opening does for a file that is no database of this version. Needs no keys, so it can be asked about a store
+    /// whose keys are missing.
+    public static func requirePresentVersion(inFolder folder: String, ownedBy userID: UInt32) throws {
+        let file = VaultFile(folder: folder, userID: userID)
+        guard try file.exists() else { throw VaultError.missing }
+        try VaultError.mapping { try ClosedConnections.close(connect(file.path)) }
+    }
+
     /// Opens the database at `path`. Refuses a file that is not a store of this version before it changes anything.
     /// Only ``create(_:protector:id:mark:)`` accepts an empty file: in the store's place, an empty file is a lost store.
     static func connect(_ path: String, mayBeEmpty: Bool = false) throws -> DatabaseQueue {
@@ -50,20 +58,10 @@ extension Vault {
         try file.finish()
     }
 
-    /// Opens the store and reads its root. Before that, converts an older version in one transaction.
-    ///
-    /// - Parameter requiresRoot: whether to refuse a store of version 1 or 2.
-    static func open(_ file: VaultFile, protector: any RecordProtector, requiresRoot: Bool) throws -> Opened {
+    /// Opens the store and reads its root.
+    static func open(_ file: VaultFile, protector: any RecordProtector) throws -> Opened {
         try VaultError.mapping {
             let queue = try connect(file.path)
-            try queue.read(requireUnaltered)
-            guard try !requiresRoot || queue.read(VaultSchema.hasRoot) else {
-                throw VaultError.unreadable(.olderThanKeys)
-            }
-            if let former = try queue.read({ try Version3Store.open($0, queue, protector) }) {
-                for table in VaultTable.present { try requireNothingNewer(in: table, former, protector) }
-            }
-            try VaultSchema.migrator(converting: protector).migrate(queue)
             let opened = try queue.read { database in
                 try requireUnaltered(database)
                 let store = try StoreRecord.authentic(in: database, protector: protector)
@@ -73,7 +71,7 @@ extension Vault {
                 let rows = RowStore(database: database, protector: protector, storeID: store.id)
                 return Opened(queue: queue, storeID: store.id, root: try CommittedRoot(readingFrom: rows))
             }
-            for table in VaultTable.present { try requireNothingNewer(in: table, opened, protector) }
+            for table in VaultTable.belowRoot { try requireNothingNewer(in: table, opened, protector) }
             return opened
         }
     }
@@ -120,13 +118,16 @@ extension Vault {
 
     private static func refuseForeign(_ database: Database, mayBeEmpty: Bool) throws {
         let isEmpty = try Int.fetchOne(database, sql: "SELECT count(*) FROM sqlite_schema") == 0
-        let application = try Int32.fetchOne(database, sql: "PRAGMA application_id")
-        guard (isEmpty && mayBeEmpty) || application == VaultFormat.applicationID else {
+        guard !(isEmpty && mayBeEmpty) else { return }
+        guard try Int32.fetchOne(database, sql: "PRAGMA application_id") == VaultFormat.applicationID else {
             throw VaultError.unreadable(.anotherProgram)
         }
         let version = UInt32(bitPattern: try Int32.fetchOne(database, sql: "PRAGMA user_version") ?? 0)
         guard version <= VaultFormat.schemaVersion else {
             throw VaultError.tooNew(found: version, supported: VaultFormat.schemaVersion)
+        }
+        guard version >= VaultFormat.firstSchemaVersion else {
+            throw VaultError.tooOld(found: version, supported: VaultFormat.firstSchemaVersion)
         }
     }
 }

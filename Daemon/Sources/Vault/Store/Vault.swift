@@ -49,15 +49,12 @@ public final class Vault: Sendable {
     ///   - create: Whether to make a missing folder and store. An unusable one is never replaced.
     ///   - protector: The store's keys. A store of other keys is ``UnreadableReason/storeRecord``.
     ///   - observer: Told about each commit.
-    ///   - requiresRoot: Whether to refuse a store of version 1 or 2, as one that keys of its own belong to never is. Each
-    ///     row of such a store is authentic by itself, so parts of different times would pass for one store.
     ///   - newID: The identity of a newly made store; nil for a random one.
     ///   - newMark: The counter of a newly made store; nil for none.
     /// - Throws: ``VaultError``, or an error of `protector`.
     public init(
         folder: String, ownedBy userID: UInt32, create: Bool, protector: any RecordProtector,
-        observer: (any WriteObserver)? = nil, requiresRoot: Bool = false, newID: VaultID? = nil,
-        newMark: RollbackMark? = nil
+        observer: (any WriteObserver)? = nil, newID: VaultID? = nil, newMark: RollbackMark? = nil
     ) throws {
         let file = VaultFile(folder: folder, userID: userID)
         if try !file.exists() {
@@ -68,11 +65,11 @@ public final class Vault: Sendable {
         }
         let opened: Opened
         do {
-            opened = try Self.open(file, protector: protector, requiresRoot: requiresRoot)
+            opened = try Self.open(file, protector: protector)
         } catch VaultError.diskFull {
             // A full disk must not keep the store from opening: its owner may want to remove something.
             guard try file.giveUpReserve() else { throw VaultError.diskFull }
-            opened = try Self.open(file, protector: protector, requiresRoot: requiresRoot)
+            opened = try Self.open(file, protector: protector)
         }
         transactions = TransactionQueue(
             opened, reader: try VaultError.mapping { try Self.connectReader(file.path) },

@@ -2,46 +2,26 @@ import GRDB
 
 /// The tables, and the check that a database has exactly these.
 enum VaultSchema {
-    /// - Parameter protector: for a store whose rows must be converted; nil for a new store.
-    static func migrator(converting protector: (any RecordProtector)? = nil) -> DatabaseMigrator {
+    /// What makes the tables of a new store. A later version adds what brings a store of the version before up to it.
+    static func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { database in
-            try database.execute(sql: version1)
-            try database.execute(sql: "PRAGMA application_id = \(VaultFormat.applicationID)")
-            try database.execute(sql: "PRAGMA user_version = 1")
-        }
-        migrator.registerMigration("2") { database in
-            try database.execute(sql: version2)
-            try database.execute(sql: "PRAGMA user_version = 2")
-        }
-        migrator.registerMigration("3") { database in
-            try database.execute(sql: version3)
-            if let protector { try Version2Store.convert(in: database, protector: protector) }
-            try database.execute(sql: "DROP TABLE manifests; DROP TABLE item_leaves; DROP TABLE item_roots")
-            try database.execute(sql: "PRAGMA user_version = 3")
-        }
         migrator.registerMigration("4") { database in
-            if let protector { try Version3Store.convert(in: database, protector: protector) }
-            try database.execute(sql: "PRAGMA user_version = 4")
+            try database.execute(sql: tables)
+            try database.execute(sql: "PRAGMA application_id = \(VaultFormat.applicationID)")
+            try database.execute(sql: "PRAGMA user_version = \(VaultFormat.schemaVersion)")
         }
         return migrator
     }
 
-    /// An added trigger or view would run with the daemon's rights, for instance to keep copies of old wraps. So a
-    /// store of an older version is examined before it is converted.
+    /// An added trigger or view would run with the daemon's rights, for instance to keep copies of old wraps.
     static func isUnaltered(in database: Database) throws -> Bool {
-        let pristine = try DatabaseQueue()
         let migrator = migrator()
-        guard let version = try migrator.completedMigrations(database).last else { return false }
-        try migrator.migrate(pristine, upTo: version)
+        guard try migrator.hasCompletedMigrations(database) else { return false }
+        let pristine = try DatabaseQueue()
+        try migrator.migrate(pristine)
         let expected = try pristine.read { try definitions(in: $0) }
         try ClosedConnections.close(pristine)
         return try expected == definitions(in: database)
-    }
-
-    /// Whether the store has a root over its lists, as all have since version 3.
-    static func hasRoot(in database: Database) throws -> Bool {
-        try migrator().completedMigrations(database).contains("3")
     }
 
     private static func definitions(in database: Database) throws -> [[DatabaseValue]] {
@@ -49,12 +29,9 @@ enum VaultSchema {
             .map { Array($0.databaseValues) }
     }
 
-    private static let version1 = """
+    private static let tables = """
         CREATE TABLE store (
             \(sealed), created INTEGER NOT NULL, format_version INTEGER NOT NULL, \(key)
-        ) STRICT;
-        CREATE TABLE manifests (
-            \(sealed), entries BLOB NOT NULL, \(key)
         ) STRICT;
         CREATE TABLE users (
             \(sealed), uid INTEGER NOT NULL, name TEXT NOT NULL, created INTEGER NOT NULL, UNIQUE (row_key), \(key)
@@ -83,23 +60,11 @@ enum VaultSchema {
         CREATE TABLE log_epochs (
             \(sealed), first_index INTEGER NOT NULL, wrap_kind INTEGER NOT NULL, wrapped_seed BLOB NOT NULL, \(key)
         ) STRICT;
-        """
-
-    private static let version2 = """
         CREATE TABLE items (
             \(sealed), class INTEGER NOT NULL, suite INTEGER NOT NULL, attribute_record BLOB NOT NULL,
             access_control BLOB NOT NULL, wrap_kind INTEGER, wrapped_secret BLOB, payload BLOB, key_id BLOB,
             \(key), \(ofUser)
         ) STRICT;
-        CREATE TABLE item_leaves (
-            \(sealed), entries BLOB NOT NULL, \(key), \(ofUser)
-        ) STRICT;
-        CREATE TABLE item_roots (
-            \(sealed), \(key), \(ofUser)
-        ) STRICT;
-        """
-
-    private static let version3 = """
         CREATE TABLE lists (
             \(sealed), entries BLOB NOT NULL, \(key)
         ) STRICT;

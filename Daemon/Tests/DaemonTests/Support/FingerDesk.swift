@@ -2,7 +2,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import SystemBusTestSupport
 import TerminalTestSupport

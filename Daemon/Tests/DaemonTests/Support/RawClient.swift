@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import OstiaryMessages
 import OstiaryWire
 import SecretMemory
 import Testing
@@ -120,7 +121,7 @@ final class RawClient {
         let answer = try ask(
             .hello(
                 .with {
-                    $0.protocolVersion = greeting.protocolVersion
+                    $0.protocolVersion = WireLimits.protocolVersion
                     $0.nonce = greeting.nonce
                 }))
         try #require(answer.refusal == nil, "the daemon did not accept the greeting")

@@ -1,6 +1,6 @@
 import AccessControl
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// The requests that tests send again and again.
 extension WireRequest.OneOf_Body {

@@ -1,7 +1,7 @@
 import AccessControl
 import Foundation
 import GRDB
-import OstiaryWire
+import OstiaryMessages
 import StoreTestSupport
 import TPMTestSupport
 import TerminalTestSupport

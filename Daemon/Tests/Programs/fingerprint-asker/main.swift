@@ -1,3 +1,4 @@
+import Cancellations
 import FingerprintReader
 import Glibc
 
@@ -21,13 +22,13 @@ do throws(ReaderFailure) {
         case .unusable(let failure): say("\(failure)")
         }
     case "hold":
-        guard let stop = try? ReaderStop() else { exit(1) }
+        guard let stop = try? PollableCancellation() else { exit(1) }
         try reader.withClaim(until: stop) { _ in
             say("held")
             pause()
         }
     default:
-        guard let stop = try? ReaderStop() else { exit(1) }
+        guard let stop = try? PollableCancellation() else { exit(1) }
         let result = try reader.withClaim(until: stop) { (claimed) throws(ReaderFailure) in
             try claimed.verify(within: .seconds(60)) { say("\($0)") }
         }

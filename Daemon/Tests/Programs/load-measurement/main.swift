@@ -13,8 +13,9 @@ import BrokerTestSupport
 import Enclave
 import ExactNames
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import OwnerKeys
+import Owners
 import StoreTestSupport
 import Vault
 

@@ -1,4 +1,4 @@
-import FingerprintReader
+import Cancellations
 import Glibc
 import PAMBiometry
 
@@ -11,7 +11,7 @@ func say(_ text: String) {
 }
 
 let arguments = CommandLine.arguments
-guard arguments.count == 5, let userID = UInt32(arguments[4]), let stop = try? ReaderStop() else { exit(64) }
+guard arguments.count == 5, let userID = UInt32(arguments[4]), let stop = try? PollableCancellation() else { exit(64) }
 let recognizer = PAMRecognizer(
     program: arguments[1], service: arguments[2], systemBus: "/dev/null", folder: arguments[3], trustedUserID: userID)
 do throws(PAMFailure) { say("\(try recognizer.recognize(until: stop) { say("\($0.text)") })") } catch {

@@ -3,9 +3,11 @@ import Foundation
 import Glibc
 import Logging
 import OwnerKeys
+import Owners
 import Passcodes
 import Prompting
 import SecurityKeys
+import Settings
 
 /// The parts of `ostiaryd`, with security keys in software behind the sockets of a folder: no setting of the shipped daemon
 /// leads to such keys.

@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import CTAP
+import Cancellations
 import Foundation
 import Synchronization
 
@@ -60,7 +61,7 @@ final class ScriptedUser: UserInteraction {
     }
 
     func confirmPresence(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         cancellation.whenCancelled { [weak self] in self?.wake() }
         state.withLock { $0.isWaiting = true }
@@ -82,7 +83,7 @@ final class ScriptedUser: UserInteraction {
     }
 
     func verify(
-        for request: InteractionRequest, until cancellation: any CredentialCancellation
+        for request: InteractionRequest, until cancellation: Cancellation
     ) throws(CTAPStatus) -> (any UserProof)? {
         guard verificationTriesLeft > 0 else { throw .verificationBlocked }
         _ = try confirmPresence(for: request, until: cancellation)

@@ -2,6 +2,7 @@ import ArgumentParser
 import AuthenticatorRequests
 import CTAP
 import CTAPHID
+import Cancellations
 import Dispatch
 import Foundation
 import Synchronization
@@ -120,7 +121,7 @@ final class SoftwareDevice: Sendable {
             $0 = HIDServer(
                 send: { hub.send($0) }, needsUser: { user.isWaiting },
                 respond: { request, cancellation in
-                    let stop = CredentialStop()
+                    let stop = Cancellation()
                     cancellation.whenCancelled { stop.cancel() }
                     return engine.respond(to: request.bytes, until: stop)
                 })
@@ -133,7 +134,7 @@ private final class Engine: Sendable {
 
     init(_ authenticator: CTAPAuthenticator) { self.authenticator = Mutex(authenticator) }
 
-    func respond(to request: [UInt8], until cancellation: any CredentialCancellation) -> [UInt8] {
+    func respond(to request: [UInt8], until cancellation: Cancellation) -> [UInt8] {
         authenticator.withLock { $0.respond(to: request, until: cancellation) }
     }
 }

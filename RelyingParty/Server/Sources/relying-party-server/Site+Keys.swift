@@ -67,20 +67,22 @@ extension Site {
     /// Who signed in with a key that is gone must not stay signed in: all sessions of the account end, and this browser gets
     /// another one.
     ///
-    /// The last key stays: without it nobody could sign in to the account any more. Two pages that remove two keys at the same
-    /// moment can still empty an account; a site of more than an example asks and removes in one transaction.
+    /// The last key stays: without it nobody could sign in to the account any more.
     func removeKey(_ request: Request, _ context: SiteContext) async throws -> Response {
         let (account, key) = (try context.signedIn(), try await Self.key(in: request))
-        guard try await server.credentials(of: account).count > 1 else {
-            throw Refusal(
-                .conflict, code: "last-key", message: "This is the only key of your account. Add another one first.")
+        switch try await server.removeCredentialUnlessLast(key.id, of: account) {
+        case .removed: break
+        case .isLast: throw Self.lastKey
+        case .unknownCredential: throw Self.noSuchKey
         }
-        guard try await server.removeCredential(key.id, of: account) else { throw Self.noSuchKey }
         try await sessions.endAll(of: account)
         var response = try json(try await server.acceptedCredentials(of: account))
         try await beginSession(account, request, in: &response)
         return response
     }
+
+    private static let lastKey = Refusal(
+        .conflict, code: "last-key", message: "This is the only key of your account. Add another one first.")
 
     private static func key(in request: Request) async throws -> (id: Data, name: String?) {
         guard let key = try? JSONDecoder().decode(KeyName.self, from: try await body(of: request)),

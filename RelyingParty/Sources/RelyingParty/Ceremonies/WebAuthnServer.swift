@@ -139,6 +139,12 @@ public struct WebAuthnServer: Sendable {
         try await credentials.remove(id, of: account)
     }
 
+    /// As ``removeCredential(_:of:)``, but the last credential stays: for accounts without another way in. The store looks and
+    /// removes in one step, so two pages that remove two credentials leave one.
+    public func removeCredentialUnlessLast(_ id: Data, of account: Data) async throws -> CredentialRemovalOutcome {
+        try await credentials.removeUnlessLast(id, of: account)
+    }
+
     /// What a page tells the person's passkey manager after a credential was removed.
     public func acceptedCredentials(of account: Data) async throws -> AcceptedCredentials {
         AcceptedCredentials(

@@ -9,6 +9,15 @@ public enum CredentialUseOutcome: Sendable, Equatable {
     case unknownCredential
 }
 
+/// What a store says to the removal of a credential that may be the last one.
+public enum CredentialRemovalOutcome: Sendable, Equatable {
+    case removed
+    /// The account has no other credential, so this one stays.
+    case isLast
+    /// The account has no such credential.
+    case unknownCredential
+}
+
 /// Keeps credentials of accounts. Several servers may share one store.
 public protocol CredentialStore: Sendable {
     /// Returns false, and changes nothing, if the store has a credential of this ID.
@@ -32,4 +41,8 @@ public protocol CredentialStore: Sendable {
 
     /// Returns false if the account has no such credential.
     func remove(_ id: Data, of account: Data) async throws -> Bool
+
+    /// Removes a credential unless it is the last one of its account. Of several such calls one finds the last one, no matter how
+    /// many servers ask at the same time.
+    func removeUnlessLast(_ id: Data, of account: Data) async throws -> CredentialRemovalOutcome
 }

@@ -1,5 +1,6 @@
-package import OstiaryClient
-package import OstiaryWire
+package import Cancellations
+import OstiaryClient
+package import OstiaryMessages
 package import SecretMemory
 
 /// The daemon's side of a request, for the controller and for tests. The calls block until the person has answered.

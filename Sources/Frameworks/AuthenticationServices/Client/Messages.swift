@@ -1,6 +1,6 @@
 import Crypto
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 // Requests and answers as messages.

@@ -1,6 +1,7 @@
+import Cancellations
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The requests of one controller, as one question to the daemon.
 struct PreparedRequest: Sendable {

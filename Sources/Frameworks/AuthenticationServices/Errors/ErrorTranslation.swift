@@ -1,7 +1,7 @@
 import CAuthenticationServices
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// How a refusal of the daemon looks to a program written for Apple's systems: every code, in one place.
 enum ErrorTranslation {

@@ -1,5 +1,5 @@
 import DetachedThreads
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// The observers of an environment, and the thread that waits for changes while there are any.

@@ -1,6 +1,6 @@
 public import CLocalAuthentication
 public import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 extension LAEnvironment {
     /// The mechanisms at one moment (Apple's `LAEnvironmentState`). Two states with the same content are equal.

@@ -1,5 +1,4 @@
 public import Foundation
-import OstiaryWire
 
 /// How the owner of this machine can be authenticated, and a way to hear when that changes (Apple's `LAEnvironment`).
 ///

@@ -18,7 +18,7 @@ public var kSecImportExportAccess: CFString { "access" }
 public var kSecImportItemLabel: CFString { "label" }
 /// SHA-1 of the public key, as ``kSecAttrApplicationLabel`` of the private one has it.
 public var kSecImportItemKeyID: CFString { "keyid" }
-/// Apple's SecTrust, which does not exist here.
+/// The ``SecTrust`` of the certificate, evaluated with the policy of ``SecPolicyCreateBasicX509()``. It may say no.
 public var kSecImportItemTrust: CFString { "trust" }
 /// The certificate, then those above it that are in the file.
 public var kSecImportItemCertChain: CFString { "chain" }

@@ -1,6 +1,6 @@
 package import Foundation
 package import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// How a refusal of the daemon or the client looks to a program written for Apple's systems: every code, in one place.
 ///

@@ -63,14 +63,30 @@ struct ImportedFile {
             let fields = identity.certificate.fields
             items.append([
                 kSecImportItemIdentity as String: identity, kSecImportItemCertChain as String: chain,
+                kSecImportItemTrust as String: evaluatedTrust,
                 kSecImportItemLabel as String: label ?? fields.subjectSummary,
                 kSecImportItemKeyID as String: fields.publicKeyHash,
             ])
         }
-        let linked = Set(chain)
-        let others = certificates.filter { !linked.contains($0) }
+        let others = others
         if !others.isEmpty { items.append([kSecImportItemCertChain as String: others]) }
         return items
+    }
+
+    /// The certificates that are not in the identity's chain.
+    private var others: [SecCertificate] {
+        let linked = Set(chain)
+        return certificates.filter { !linked.contains($0) }
+    }
+
+    /// Whether the identity's certificate is trusted, by the rules of X.509 alone. It is evaluated already, as Apple's is. Each
+    /// certificate of the file may stand above it, and none is an anchor.
+    private var evaluatedTrust: SecTrust {
+        let certificates = (chain + others).prefix(SecTrust.Question.maximumCertificateCount)
+        let policies = [SecPolicyCreateBasicX509()]
+        let trust = SecTrust(SecTrust.Question(certificates: Array(certificates), policies: policies))
+        _ = trust.answer()
+        return trust
     }
 
     /// The identity's certificate and those above it, by the names of their issuers. The signatures are not verified: a

@@ -7,6 +7,8 @@ import OstiaryClient
 /// identity and its chain to the keychain, with the attributes among the options. Objects that are stored already are
 /// no error.
 ///
+/// The trust of an identity is evaluated with this machine's anchors. An identity that nobody here trusts is imported too.
+///
 /// - Parameters:
 ///   - pkcs12_data: the file, at most 1 MiB.
 ///   - options: ``kSecImportExportPassphrase``, ``kSecImportToMemoryOnly``, and for storing the keys of an item.

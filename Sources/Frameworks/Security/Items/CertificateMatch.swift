@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// What the match keys of a search ask of certificates, beyond their attributes. It is compared with the certificates' bytes,
 /// because a program may give attributes any value.

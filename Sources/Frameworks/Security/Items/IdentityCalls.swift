@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The keychain's calls for identities. Each makes several requests to the daemon, one after another.
 struct IdentityCalls {

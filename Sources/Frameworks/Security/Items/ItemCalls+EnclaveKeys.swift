@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 extension ItemCalls {
     /// Deletes the items of a selection; when there are none and the query names an enclave key, the key, if no item

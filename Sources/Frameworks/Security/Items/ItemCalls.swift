@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 /// The four calls of the keychain: they read the query, ask the daemon and shape the answer. They decide nothing.

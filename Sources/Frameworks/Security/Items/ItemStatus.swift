@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The status that the keychain's calls return for an error.
 package enum ItemStatus {

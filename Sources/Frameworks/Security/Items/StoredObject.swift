@@ -1,6 +1,6 @@
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The object that an item stands for (`kSecReturnRef`).
 struct StoredObject {

@@ -3,8 +3,10 @@ public import Foundation
 
 // What a trust is asked (Apple's SecTrust.h).
 
-/// More certificates than a chain and its alternatives have; it bounds the work of one call.
-private let maximumCertificateCount = 100
+extension SecTrust.Question {
+    /// More certificates than a chain and its alternatives have; it bounds the work of one call.
+    static let maximumCertificateCount = 100
+}
 
 /// Makes a question about a certificate.
 ///
@@ -21,7 +23,7 @@ public func SecTrustCreateWithCertificates(
 ) -> OSStatus {
     unsafe trust.pointee = nil
     guard let certificates = objects(certificates, of: SecCertificate.self),
-        certificates.count <= maximumCertificateCount,
+        certificates.count <= SecTrust.Question.maximumCertificateCount,
         let policies = policies.map({ objects($0, of: SecPolicy.self) }) ?? [SecPolicyCreateBasicX509()]
     else { return errSecParam }
     unsafe trust.pointee = SecTrust(SecTrust.Question(certificates: certificates, policies: policies))
@@ -53,9 +55,8 @@ public func SecTrustSetAnchorCertificates(_ trust: SecTrust, _ anchorCertificate
         return errSecSuccess
     }
     let anchors = anchorCertificates.compactMap { $0 as? SecCertificate }
-    guard anchors.count == anchorCertificates.count, anchors.count <= maximumCertificateCount else {
-        return errSecParam
-    }
+    guard anchors.count == anchorCertificates.count, anchors.count <= SecTrust.Question.maximumCertificateCount
+    else { return errSecParam }
     trust.change { ($0.anchors, $0.leavesOutSystem) = (anchors, nil) }
     return errSecSuccess
 }

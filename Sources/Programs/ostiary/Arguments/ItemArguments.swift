@@ -2,7 +2,6 @@ import AccessControl
 import ArgumentParser
 import Foundation
 import OstiaryClient
-import OstiaryWire
 
 /// `--class CLASS`, by words.
 enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import KeyAlgorithms
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The enclave key that a command is about: by the label of its item, or by its id.
 struct KeyArgument: ParsableArguments {

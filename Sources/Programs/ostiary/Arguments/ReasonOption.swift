@@ -1,6 +1,6 @@
 import ArgumentParser
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// Why the person is asked.
 struct ReasonOption: ParsableArguments {

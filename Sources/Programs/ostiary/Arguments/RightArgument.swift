@@ -1,6 +1,6 @@
 import ArgumentParser
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// The right that a command is about.
 struct RightArgument: ParsableArguments {

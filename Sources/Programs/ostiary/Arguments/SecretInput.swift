@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 import UnixSocket
 

@@ -1,6 +1,6 @@
 import Foundation
 import KeyAlgorithms
-import OstiaryWire
+import OstiaryMessages
 
 /// The input of a signature: the digest, and the algorithm that takes it.
 struct SigningInput {

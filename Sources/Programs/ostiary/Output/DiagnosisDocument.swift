@@ -1,5 +1,5 @@
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// `doctor --json`, and its list for people.
 struct DiagnosisDocument: Encodable {

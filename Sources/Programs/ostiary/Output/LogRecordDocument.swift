@@ -1,6 +1,6 @@
 import DirectionalText
 import Foundation
-import OstiaryWire
+import OstiaryMessages
 
 /// A record of `log --json`, and its line for people.
 struct LogRecordDocument: Encodable {

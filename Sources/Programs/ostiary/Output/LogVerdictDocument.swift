@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 
 /// `log --verify --json`, and its words for people.
 struct LogVerdictDocument: Encodable {

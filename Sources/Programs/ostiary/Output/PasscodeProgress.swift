@@ -1,7 +1,7 @@
 import DetachedThreads
 import Dispatch
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 /// Shows how far a change of the passcode is, which takes seconds where very much is stored. The daemon is asked for its status
 /// meanwhile; before and after the change there is nothing to show.

@@ -1,4 +1,4 @@
-import OstiaryWire
+import OstiaryMessages
 
 /// `status --json`, and the table for people.
 struct StatusDocument: Encodable {

@@ -1,6 +1,6 @@
 package import AccessControl
 package import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import Synchronization
 
 /// Uses a key of the enclave under the context that the program bound to it, or under one of its own.

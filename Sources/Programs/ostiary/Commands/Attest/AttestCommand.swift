@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 struct AttestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -40,10 +40,11 @@ struct EnclaveMove: ParsableCommand {
     func run() throws {
         let location = try DaemonLocation.ofCurrentUser()
         let program = try DaemonProgram.find()
-        let arguments = [
-            PathName.last(of: program), "--move-enclave", destination.rawValue, "--runtime-directory",
-            location.runtimeDirectory, "--state-directory", location.stateDirectory,
-        ]
+        let arguments =
+            [
+                PathName.last(of: program), "--move-enclave", destination.rawValue, "--runtime-directory",
+                location.runtimeDirectory, "--state-directory", location.stateDirectory,
+            ] + (json.isGiven ? ["--json"] : [])
         _ = unsafe CStrings.withPointers(arguments) { arguments in
             unsafe CStrings.withPointers(DaemonProgram.environment) { unsafe execve(program, arguments, $0) }
         }

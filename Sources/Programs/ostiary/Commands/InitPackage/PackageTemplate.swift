@@ -31,12 +31,12 @@ struct PackageTemplate {
             "PackageDescription",
         ]
         let ostiarys = [
-            "AccessControl", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains", "CommandFailures", "CTAPHID",
-            "DetachedThreads", "DirectionalText", "KeyAlgorithms", "LocalAuthenticationTesting", "LoopbackCallback",
-            "Ostiary", "OstiaryClient",
+            "AccessControl", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
+            "CommandFailures", "CTAPHID", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
+            "LocalAuthenticationTesting", "LoopbackCallback", "MessageBus", "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
-            "SeededRandomness", "SimulatorMessages", "UnixSocket", "CLinuxShims", "CLocalAuthentication",
-            "CAuthenticationServices", "CUHID",
+            "SeededRandomness", "SimulatorMessages", "UnixSocket", "WireTranscripts", "CLinuxShims",
+            "CLocalAuthentication", "CAuthenticationServices", "CBusObjects", "CSystemd", "CUHID",
         ]
         let others = [
             "Crypto", "CryptoExtras", "CryptoBoringWrapper", "CCryptoBoringSSL", "SwiftASN1", "ArgumentParser",

@@ -1,6 +1,6 @@
 import ArgumentParser
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 struct ItemList: ParsableCommand {
     static let configuration = CommandConfiguration(

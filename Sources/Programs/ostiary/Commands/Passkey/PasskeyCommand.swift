@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import UnixSocket
 
 struct PasskeyCommand: ParsableCommand {

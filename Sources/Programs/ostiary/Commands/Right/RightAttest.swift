@@ -2,7 +2,7 @@ import AccessControl
 import ArgumentParser
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 struct RightAttest: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import AccessControl
 import ArgumentParser
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import SecretMemory
 
 struct RightCreate: ParsableCommand {

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import KeyAlgorithms
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 struct RightSign: ParsableCommand {
     static let configuration = CommandConfiguration(

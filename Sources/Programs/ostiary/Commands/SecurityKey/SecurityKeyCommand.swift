@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 
 struct SecurityKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

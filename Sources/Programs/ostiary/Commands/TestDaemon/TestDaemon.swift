@@ -1,7 +1,7 @@
 import AccessControl
 import Glibc
 import OstiaryClient
-import OstiaryWire
+import OstiaryMessages
 import UnixSocket
 
 /// A daemon that runs for one command, on a store of its own.

@@ -1,0 +1,109 @@
+package import AuditLog
+import ExactNames
+import Foundation
+import KeySlots
+package import Logging
+import OstiaryMessages
+import OwnerKeys
+import Refusals
+import SecretMemory
+import Threading
+package import Vault
+
+/// The audit log of one store, which all of its owners write. Each owner's decisions have their order in the owner's
+/// ``AuditTrail``; decisions of two owners need none.
+package final class SharedLog: Sendable {
+    package let audit: AuditLog
+    private let vault: Vault
+    private let log: Logger
+    private let foldThread = WorkThread(name: "ostiary-trail")
+    /// Held while an epoch begins: two must not take the same number.
+    private let epochs = NSLock()
+    private let rate: RecordRate
+
+    /// - Parameters:
+    ///   - space: the free space on the disk of the log; nil when it is unknown.
+    ///   - now: the time since boot, by which a program's share of the last space grows again.
+    package init(
+        audit: AuditLog, vault: Vault, log: Logger, space: @escaping @Sendable () -> DiskSpace?,
+        now: @escaping @Sendable () -> Duration
+    ) {
+        rate = RecordRate(space: space, now: now)
+        self.audit = audit
+        self.vault = vault
+        self.log = log
+    }
+
+    /// Anchors the log: the daemon ends. Write what the owners' trails hold back before.
+    package func close() {
+        do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
+    }
+
+    // MARK: records
+
+    /// Counts a record of `program` against its share of the last space.
+    func admit(_ program: ProgramOfOwner) throws(Refusal) { try rate.admit(program) }
+
+    func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
+        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
+    }
+
+    func writeOrWarn(_ entry: AuditEntry) {
+        do { try audit.append(entry, durability: .soon) } catch {
+            log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
+        }
+    }
+
+    func anchor() throws(Refusal) {
+        do { try audit.anchor() } catch { throw unwritable(error) }
+    }
+
+    private func unwritable(_ error: any Error) -> Refusal {
+        log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
+        if case AuditLogError.diskFull = error {
+            return Refusal(
+                .logUnwritable, "The disk is full, so no record can be written and nothing is released; free space.",
+                cause: "log.disk-full")
+        }
+        return Refusal(
+            .logUnwritable, "The audit log cannot be written, so nothing is released; `ostiary doctor` says more.",
+            cause: "log.unwritable")
+    }
+
+    /// Runs `work` when the window of folded entries has ended.
+    func afterWindow(_ work: @escaping @Sendable () -> Void) {
+        foldThread.run(after: EntryAggregator.window, work)
+    }
+
+    // MARK: epochs
+
+    /// Begins a new epoch of the log's keys, whose seed opens with `passcode`, or lies under the enclave where it is nil.
+    func beginEpoch(_ seeds: LogSeeds, under passcode: PrivateHalf?) throws {
+        epochs.lock()
+        defer { epochs.unlock() }
+        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
+        let seed = SecretBytes(random: 32)
+        let number = current + 1
+        let provisional = try seeds.record(
+            number: number, firstIndex: audit.recordCount + 1, seed: seed, passcode: passcode)
+        try vault.write("log.epoch") { try $0.setLogEpoch(provisional) }
+        let first = try audit.startEpoch(number, seed: seed, time: AuditTrail.milliseconds())
+        let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
+        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+    }
+
+    /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone. That is so, for example,
+    /// after a damaged log was replaced without the passcode. All seeds are under the passcode key afterwards.
+    ///
+    /// A failure leaves everything as it is, to be tried again with the next proof.
+    func coverSeeds(_ seeds: LogSeeds, under passcode: PrivateHalf) {
+        do {
+            guard try seeds.records().contains(where: { $0.wrappedSeed.kind == .enclave }) else { return }
+            try beginEpoch(seeds, under: passcode)
+            let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
+            try vault.write("log.epoch") { try seeds.store(covered, in: $0) }
+        } catch {
+            log.error("the audit log's seeds are not under the passcode", metadata: ["cause": "\(error)"])
+        }
+    }
+}

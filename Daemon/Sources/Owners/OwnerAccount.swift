@@ -1,0 +1,185 @@
+import AccessControl
+package import Auditing
+package import Authenticators
+package import Callers
+import Enclave
+import Foundation
+import Logging
+package import OwnerKeys
+package import Passcodes
+import Prompting
+package import ProtectedObjects
+import Refusals
+import SecurityKeys
+package import SessionLocks
+import StoreKeys
+package import Synchronization
+package import Vault
+
+/// One user of the store: their keys and passcode, their rights, items and registered programs, and how they are asked.
+///
+/// A request is answered for the account of the user whom its program runs as. All accounts lie in one ``SharedStore`` and write
+/// its audit log.
+package final class OwnerAccount: Sendable {
+    /// The user's number and name on this machine.
+    package let user: SystemUser
+    /// The user's id in the store.
+    package let id: VaultID
+    package let vault: Vault
+    /// The seeds of the store's log that a new passcode wraps again.
+    package let seeds: LogSeeds
+    /// The owner's records, in the log of the store.
+    package let trail: AuditTrail
+    package let ring: KeyRing
+    package let counters: AttemptCounters
+    package let keeper: any PasscodeKeeper
+    package let life: PasscodeLife
+    package let rights: RightStore
+    package let items: ItemStore
+    package let applications: ApplicationRegistry
+    package let evaluator: Evaluator
+    /// The user's fingers and face; nil where the daemon was told of no place that knows them.
+    package let biometry: Biometry?
+    package let stretching: PasscodeStretching
+    package let eraser: JournalEraser
+    /// Held while objects or keys change: an object that is made while everything is wrapped to new keys would be wrapped
+    /// to the old ones. Changes of items without keys share it, so that they can become durable together. Never held while
+    /// a person is asked.
+    package let changing = SharedLock()
+    package let sessionLocks = Mutex<SessionLockWatcher?>(nil)
+    package let domainDigests: DomainDigests
+    package let recentBiometry = RecentBiometry()
+    package let keyUses = KeyUses()
+    /// The user's security keys as factors; nil where no key is looked for.
+    package let securityKeys: SecurityKeyAuthenticator?
+    /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
+    package let sensor: (any ObservableBiometry)?
+    /// Counts what may have changed how the user can be authenticated.
+    package let environmentChanges = Mutex(EnvironmentChanges())
+    /// When the environment will be looked at, because a delay after wrong passcodes has ended; on CLOCK_BOOTTIME.
+    package let nextLook = Mutex<Duration?>(nil)
+    package let clock: any BootClock
+    private let log: Logger
+
+    /// An account starts no thread and waits for nobody.
+    package init(_ owner: OpenedOwner, in store: SharedStore, with services: OwnerServices) {
+        let (ring, vault, keys, enclave) = (owner.ring, store.vault, store.keys, store.enclave)
+        let (stretching, log, factors) = (services.stretching, services.log, services.factors)
+        let seeds = LogSeeds(vault: vault, enclave: enclave)
+        let trail = AuditTrail(store.log, seeds: seeds)
+        user = owner.user
+        id = owner.id
+        self.vault = vault
+        self.seeds = seeds
+        self.trail = trail
+        clock = services.clock
+        self.log = log
+        self.ring = ring
+        self.stretching = stretching
+        eraser = JournalEraser(vault: vault, log: log)
+        let biometry = factors.fingers.map { Self.biometry($0, factors.face, ring, vault, owner.id, keys, log) }
+        self.biometry = biometry
+        let enrolment = CurrentEnrolment {
+            guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
+            return try biometry.enrolmentID()
+        }
+        domainDigests = DomainDigests(keys, storeID: vault.storeID, owner: owner.id)
+        sensor = biometry.map { $0 as any ObservableBiometry } ?? factors.added.observableBiometry
+        let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
+        let exclusively = ExclusiveAccess(turns: stretching.turns)
+        counters = AttemptCounters(vault: vault, owner: id, clock: clock, exclusively: exclusively)
+        keeper =
+            if let chip = enclave as? any PasscodeEnclave {
+                ChipPasscodeKeeper(
+                    vault: vault, enclave: chip, storage: storage, counters: counters, exclusively: exclusively,
+                    stretching: stretching, eraser: eraser)
+            } else {
+                SoftwarePasscodeKeeper(
+                    vault: vault, enclave: enclave, storage: storage, counters: counters, exclusively: exclusively,
+                    stretching: stretching, eraser: eraser)
+            }
+        life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
+        let digests = ItemDigests(keys, storeID: vault.storeID, owner: id)
+        rights = RightStore(
+            vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment,
+            digests: digests)
+        items = ItemStore(
+            vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
+            digests: digests, enrolment: enrolment)
+        applications = ApplicationRegistry(
+            vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared, log: log)
+        let isHardware = enclave.guessing == .limitedByHardware
+        let authenticators: [any Authenticator] = [
+            PasscodeAuthenticator(
+                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry,
+                strength: Factor.passcode.strength(inHardware: isHardware)),
+            ApplicationPasswordAuthenticator(
+                counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
+        ]
+        let keyLife = SecurityKeyLife(vault: vault, owner: owner.id, ring: ring, eraser: eraser)
+        let ofKeys = factors.securityKeys.map {
+            Self.authenticator($0, keyLife, keys, strength: Factor.securityKey.strength(inHardware: isHardware))
+        }
+        self.securityKeys = ofKeys
+        let ofBiometry = biometry.map {
+            Self.authenticator($0, strength: Factor.biometry.strength(inHardware: isHardware))
+        }
+        evaluator = Evaluator(
+            authenticators: AuthenticatorTable(
+                authenticators + factors.added.authenticators + (ofBiometry.map { [$0] } ?? [])
+                    + (ofKeys.map { [$0] } ?? []), isHardware: isHardware),
+            ring: ring, prompter: services.prompter, trail: trail)
+    }
+
+    private static func authenticator(_ biometry: Biometry, strength: Strength) -> any Authenticator {
+        let finger = FingerprintAuthenticator(biometry, strength: strength)
+        guard let face = biometry.face else { return finger }
+        return FingerOrFaceAuthenticator(finger, face)
+    }
+
+    private static func authenticator(
+        _ securityKeys: SecurityKeys, _ life: SecurityKeyLife, _ keys: StoreKeys, strength: Strength
+    ) -> SecurityKeyAuthenticator {
+        SecurityKeyAuthenticator(securityKeys, life: life, strength: strength) { generation in
+            let number = Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: generation >> $0) })
+            return Array(keys.digest(life.context + number, label: "ostiary.security-key.salt.v1"))
+        }
+    }
+
+    private static func biometry(
+        _ fingers: FingerSources, _ face: FaceSource?, _ ring: KeyRing, _ vault: Vault, _ owner: VaultID,
+        _ keys: StoreKeys, _ log: Logger
+    ) -> Biometry {
+        // A key of the store's own: digests of two stores or two owners cannot be compared.
+        let key = keys.digest(vault.storeID.bytes + owner.bytes, label: "ostiary.enrolled-templates.v1")
+        let face = face.map {
+            FaceService(
+                $0.service, program: $0.program, systemBus: $0.systemBus, folder: $0.folder,
+                trustedUserID: $0.trustedUserID)
+        }
+        let storage = BiometryRecordStorage(vault: vault, owner: owner)
+        return Biometry(fingers.make(Array(key)), face: face, ring: ring, storage: storage) { error in
+            log.error("what is known of fingers and faces was not stored", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    /// What is known about the user's biometry now; nil where the daemon was told of no place that knows it. Blocks while the
+    /// fingerprint service and the helper answer. ``Biometry/onChange(_:)`` tells when to ask again.
+    package func biometryState() -> BiometryState? { biometry?.state() }
+
+    /// What need not be asked for in a context of this user.
+    ///
+    /// - Parameter subject: the object with its limits, or a requirement with those that its request brings.
+    package func held(in context: EvaluationContext, for subject: LimitedSubject? = nil) -> HeldFactors {
+        context.held(under: ring.publicHalves, for: subject)
+    }
+
+    /// Wrong passcodes in a row and what is left of the delay; nil when the counter cannot be used. That is no counter
+    /// at zero: every check of a passcode reads it again and is refused.
+    package func knownAttempts() -> AttemptStatus? {
+        do { return try keeper.attempts() } catch {
+            log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
+            return nil
+        }
+    }
+}

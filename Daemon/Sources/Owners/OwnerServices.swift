@@ -1,0 +1,88 @@
+package import Auditing
+package import Authenticators
+package import Callers
+package import Enclave
+package import Logging
+package import OwnerKeys
+package import Passcodes
+package import Prompting
+package import SecurityKeys
+package import StoreKeys
+package import Vault
+
+/// One user of the store whose keys are open: who they are on this machine, and in the store.
+package struct OpenedOwner {
+    /// The user's number and name on this machine.
+    package let user: SystemUser
+    /// The user's id in the store.
+    package let id: VaultID
+    package let ring: KeyRing
+
+    package init(user: SystemUser, id: VaultID, ring: KeyRing) {
+        (self.user, self.id, self.ring) = (user, id, ring)
+    }
+}
+
+/// One store, with what all of its owners share.
+package struct SharedStore: Sendable {
+    package let vault: Vault
+    package let keys: StoreKeys
+    package let enclave: any Enclave
+    package let log: SharedLog
+
+    package init(vault: Vault, keys: StoreKeys, enclave: any Enclave, log: SharedLog) {
+        (self.vault, self.keys, self.enclave, self.log) = (vault, keys, enclave, log)
+    }
+}
+
+/// What the daemon lends to each owner.
+package struct OwnerServices: Sendable {
+    package let clock: any BootClock
+    package let stretching: PasscodeStretching
+    package let prompter: any Prompter
+    package let log: Logger
+    package let programs: ProgramSources
+    package let factors: FactorSources
+
+    package init(
+        clock: any BootClock, stretching: PasscodeStretching, prompter: any Prompter, log: Logger,
+        programs: ProgramSources, factors: FactorSources
+    ) {
+        self.clock = clock
+        self.stretching = stretching
+        self.prompter = prompter
+        self.log = log
+        self.programs = programs
+        self.factors = factors
+    }
+}
+
+/// Where programs are registered besides the store.
+package struct ProgramSources: Sendable {
+    /// Folder of the administrator's registrations.
+    package let systemFolder: String
+    /// Programs that share groups without being registered; nil for none.
+    package let shared: ProgramFolder?
+
+    package init(systemFolder: String, shared: ProgramFolder?) {
+        (self.systemFolder, self.shared) = (systemFolder, shared)
+    }
+}
+
+/// Where an owner's factors are known.
+package struct FactorSources: Sendable {
+    /// Where fingers are known; nil for nowhere.
+    package let fingers: FingerSources?
+    /// What knows faces, beside the fingers; nil where no face is looked for.
+    package let face: FaceSource?
+    /// Speaks to security keys; nil where no key is looked for.
+    package let securityKeys: SecurityKeys?
+    /// Authenticators besides passcode and application password.
+    package let added: AddedAuthenticators
+
+    package init(
+        fingers: FingerSources?, face: FaceSource?, securityKeys: SecurityKeys?, added: AddedAuthenticators
+    ) {
+        (self.fingers, self.face, self.securityKeys, self.added) = (fingers, face, securityKeys, added)
+    }
+}

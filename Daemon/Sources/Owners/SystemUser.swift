@@ -1,0 +1,51 @@
+import Glibc
+
+/// A user as the password database names them.
+package struct SystemUser: Equatable, Sendable {
+    package let id: UInt32
+    package let name: String
+
+    /// - Throws: ``OwnerOpeningError/unnamedUser(_:)``; a number alone would pass for another user, whose store is empty.
+    package init(id: UInt32) throws(OwnerOpeningError) {
+        guard let name = Self.name(ofUser: id) else { throw .unnamedUser(id) }
+        self.init(id: id, name: name)
+    }
+
+    package init(id: UInt32, name: String) {
+        self.id = id
+        self.name = name
+    }
+
+    /// The user whom this process runs as. The daemon asks once, at its start; everything else gets the value.
+    ///
+    /// - Throws: ``OwnerOpeningError/unnamedUser(_:)``.
+    package static func current() throws(OwnerOpeningError) -> SystemUser { try SystemUser(id: geteuid()) }
+
+    /// Several threads may ask at once, so the answer lies in memory of this call's own.
+    private static func name(ofUser id: UInt32) -> String? {
+        var byteCount = 1024
+        while byteCount <= 1 << 20 {
+            let answer = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: byteCount) { memory in
+                var entry = unsafe passwd()
+                var found: UnsafeMutablePointer<passwd>?
+                let code = unsafe getpwuid_r(id, &entry, memory.baseAddress!, memory.count, &found)
+                guard code != ERANGE else { return Lookup.tooLarge }
+                guard unsafe found != nil, let name = unsafe entry.pw_name else { return .none }
+                return .name(unsafe String(cString: name))
+            }
+            switch answer {
+            case .name(let name): return name
+            case .none: return nil
+            case .tooLarge: byteCount *= 4
+            }
+        }
+        return nil
+    }
+
+    private enum Lookup {
+        case name(String)
+        case none
+        /// The entry needs more memory.
+        case tooLarge
+    }
+}

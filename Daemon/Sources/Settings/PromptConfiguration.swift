@@ -1,0 +1,66 @@
+public import PromptProtocol
+
+/// The settings of `ostiaryd.conf`: how this daemon asks people, and where it makes the keys of a new store.
+public struct PromptConfiguration: Equatable, Sendable {
+    /// One way to ask.
+    public enum FrontEnd: String, Equatable, Sendable, CaseIterable {
+        case terminal
+        case pinentry
+        case sheet
+    }
+
+    /// Which ways to try, in order.
+    public var frontEnds: [FrontEnd] = [.terminal, .pinentry, .sheet]
+    public var terminalPolicy: TerminalPolicy = .any
+    /// The terminals on which a finger may answer.
+    public var fingerPolicy: TerminalPolicy = .any
+    /// The terminals on which a face may answer. On none by default: a camera sees the person without a touch or a key, also
+    /// for a question on a terminal that nobody looks at.
+    public var facePolicy: TerminalPolicy = .never
+    /// The PAM service that knows the owner's face; nil when no face is looked for.
+    public var faceService: String?
+    /// Absolute path of a pinentry program; nil when there is none. Never taken from an environment.
+    public var pinentryPath: String?
+    /// DISPLAY, WAYLAND_DISPLAY and XAUTHORITY for dialogs.
+    public var display: String?
+    public var waylandDisplay: String?
+    public var xAuthority: String?
+    /// The sheet's look: light letters on a dark ground if true. The next property is the letters' size in percent of
+    /// the usual one.
+    public var sheetIsDark = false
+    public var sheetTextPercent = 100
+    /// The sheet's language; nil for that of the user's session.
+    public var sheetLanguage: SheetLanguage?
+    /// How long a question stays on screen.
+    public var timeLimitSeconds = 120
+    /// How long what a person proved for a context of a program counts there, unless the program ends it before. Apple's is
+    /// measured at about ten minutes.
+    public var contextSeconds = 600
+
+    /// Where the keys of a store are.
+    public var enclave = EnclaveConfiguration()
+
+    /// Time limits that can be configured: long enough to type, short enough not to block other questions.
+    public static let timeLimitBounds = 5...600
+
+    /// Lifetimes that can be configured: long enough to use what was asked for, and shorter than a working day.
+    public static let contextBounds = 10...3600
+
+    /// Letter sizes that can be configured. With larger letters, a question would not fit on a screen.
+    public static let textPercentBounds = 100...200
+
+    public init() {}
+
+    /// Whether a dialog can be drawn without a terminal.
+    package var hasDisplay: Bool { display != nil || waylandDisplay != nil }
+}
+
+/// Which terminals may be used for questions.
+public enum TerminalPolicy: String, Equatable, Sendable, CaseIterable {
+    /// None: only dialogs.
+    case never
+    /// Those with a login entry (utmp) of the caller's user: consoles and remote logins, rarely terminal windows.
+    case login
+    /// Any terminal that passes the other checks.
+    case any
+}

@@ -1,0 +1,128 @@
+import CanonicalEncoding
+import Foundation
+import Testing
+
+@testable import OstiaryMessages
+
+/// Two sides of different versions agree on one, and neither misreads the other.
+@Suite("Versions of the protocol") struct ProtocolVersionTests {
+    private static let random = Data(1...16)
+
+    // MARK: agreeing
+
+    @Test func `both sides speak the newest version that both know, or none`() {
+        let ranges = (1...5 as ClosedRange<UInt32>).flatMap { oldest in (oldest...5).map { oldest...$0 } }
+        for own in ranges {
+            for other in ranges {
+                let expected = own.filter { other.contains($0) }.max()
+                #expect(ProtocolVersions(own).newestCommon(with: ProtocolVersions(other)) == expected)
+            }
+        }
+    }
+
+    @Test func `versions are written for people`() {
+        #expect("\(ProtocolVersions(7...7))" == "7")
+        #expect("\(ProtocolVersions(7...9))" == "7 to 9")
+    }
+
+    @Test func `a greeting tells its versions, and one of a single version is that of former daemons`() throws {
+        let greeting = WireGreeting(ProtocolVersions(7...9), random: Self.random)
+        let read = try WireGreeting(canonicalBytes: greeting.canonicalBytes)
+        #expect(read.versions == ProtocolVersions(7...9))
+        let former = WireGreeting.with { ($0.oldestVersion, $0.nonce) = (7, Self.random) }
+        #expect(former.versions == ProtocolVersions(7...7))
+    }
+
+    @Test func `a newest version below the oldest counts as none, and later bytes of the nonce say nothing`() {
+        let backwards = WireGreeting.with { ($0.oldestVersion, $0.nonce) = (7, Self.random + [6]) }
+        #expect(backwards.versions == ProtocolVersions(7...7))
+        let longer = WireGreeting.with { ($0.oldestVersion, $0.nonce) = (7, Self.random + [9, 200]) }
+        #expect(longer.versions == ProtocolVersions(7...9))
+    }
+
+    @Test func `the versions of this build fit into a greeting, and the one before the newest is spoken`() throws {
+        let own = ProtocolVersions.ofThisBuild
+        #expect(own.newest < 128 && own.contains(own.newest - 1))
+        let greeting = WireGreeting(own, random: Self.random)
+        #expect(try WireGreeting(canonicalBytes: greeting.canonicalBytes).versions == own)
+    }
+
+    // MARK: fields
+
+    private static let find = WireRequest.with {
+        $0.id = 5
+        $0.body = .findItems(.with { ($0.use.expectsQuestion, $0.begin) = (true, 3) })
+    }
+
+    @Test func `a field that came with a version is neither written nor read in an older one`() throws {
+        let (former, present) = (try Self.find.canonicalBytes(in: 7), try Self.find.canonicalBytes(in: 8))
+        #expect(former.count == present.count - 1)
+        #expect(former.suffix(8) == [0, 0, 0, 0, 0, 0, 0, 3])
+        #expect(present.suffix(9) == [1, 0, 0, 0, 0, 0, 0, 0, 3])
+        var expected = Self.find
+        expected.body = .findItems(.with { $0.begin = 3 })
+        #expect(try WireRequest(canonicalBytes: former, in: 7) == expected)
+        #expect(try WireRequest(canonicalBytes: present, in: 8) == Self.find)
+    }
+
+    @Test func `a message of another version is refused and not misread`() throws {
+        #expect(throws: CanonicalEncodingError.truncated) {
+            try WireRequest(canonicalBytes: Self.find.canonicalBytes(in: 7), in: 8)
+        }
+        #expect(throws: CanonicalEncodingError.trailingBytes) {
+            try WireRequest(canonicalBytes: Self.find.canonicalBytes(in: 8), in: 7)
+        }
+    }
+
+    @Test(arguments: [7, 8] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
+        for request in Samples.requests(seed: 7, ofEach: 16) {
+            let bytes = try request.canonicalBytes(in: version)
+            #expect(try WireRequest(canonicalBytes: bytes, in: version).canonicalBytes(in: version) == bytes)
+        }
+        for reply in Samples.replies(seed: 7, ofEach: 16) {
+            let bytes = try reply.canonicalBytes(in: version)
+            #expect(try WireReply(canonicalBytes: bytes, in: version).canonicalBytes(in: version) == bytes)
+        }
+    }
+
+    // MARK: requests
+
+    /// A choice whose second message came with version 8.
+    private enum Choice: WireChoice, Equatable {
+        case former(UInt32)
+        case later(UInt32)
+
+        func write(to writer: inout FieldWriter) {
+            switch self {
+            case .former(let message): writer.write(choice: 1, message)
+            case .later(let message): writer.write(choice: 2, message)
+            }
+        }
+
+        init?(number: UInt8, from reader: inout FieldReader) {
+            let choice: Self? =
+                switch number {
+                case 1: reader.choice(Self.former)
+                case 2: reader.choice(since: 8, Self.later)
+                default: nil
+                }
+            guard let choice else { return nil }
+            self = choice
+        }
+    }
+
+    private static func read(_ bytes: [UInt8], in version: UInt32) throws -> Choice {
+        try bytes.withUnsafeBytes { bytes in
+            var reader = FieldReader(bytes, in: version)
+            let choice = Choice.read(from: &reader)
+            return try reader.finish(with: choice)
+        }
+    }
+
+    @Test func `a message that is newer than the agreed version is unknown`() throws {
+        #expect(try Self.read([2, 0, 0, 0, 5], in: 8) == .later(5))
+        #expect(throws: CanonicalEncodingError.unknownChoice) { try Self.read([2, 0, 0, 0, 5], in: 7) }
+        #expect(try Self.read([1, 0, 0, 0, 5], in: 7) == .former(5))
+        #expect(try Self.read([1, 0, 0, 0, 5], in: 8) == .former(5))
+    }
+}
