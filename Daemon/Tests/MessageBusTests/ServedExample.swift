@@ -57,7 +57,7 @@ final class ServedExample: Sendable {
             ],
             properties: [labelProperty, Self.versionProperty, Self.brokenProperty],
             signals: [ServedSignal("Said", "s")]
-        ) { $0 == Self.path }
+        ) { $0.hasSuffix("/one") }
     }
 
     private static let echo = ServedMethod("Echo", "s", returns: "s") { (call, arguments) throws(BusFault) in

@@ -294,6 +294,17 @@ private typealias Example = ServedExample
         #expect(example.label == "second")
     }
 
+    /// The interface knows only the end of a path, and the connection serves what lies below its prefix.
+    @Test func `no property is set of an object outside of the prefix`() throws {
+        let error = #expect(throws: PrivateBus.CallFailed.self) {
+            try bus.call(
+                Example.name, "/elsewhere/one", "org.freedesktop.DBus.Properties.Set",
+                ["'\(Example.interface)'", "'Label'", "<'second'>"])
+        }
+        #expect(error?.output.contains("org.freedesktop.DBus.Error.UnknownObject") == true)
+        #expect(example.label == "first")
+    }
+
     /// The next signal; the bus sends others in between.
     private func nextSignal(_ interface: String, _ member: String) throws -> BusMessage {
         while true {
