@@ -48,9 +48,6 @@ let package = Package(
                 "AccessControl", "CTAPHID", "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText",
                 "KeyAlgorithms", "OstiaryMessages", "OstiaryWire", "SecretMemory", "UnixSocket",
             ]),
-        // For programs of both sides that talk over D-Bus. Only these link libsystemd.
-        .library(name: "MessageBus", targets: ["MessageBus"]),
-        .library(name: "CSystemd", targets: ["CSystemd"]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .library(name: "AccessControl", targets: ["AccessControl"]),
@@ -173,17 +170,6 @@ let package = Package(
             name: "UnixSocket", dependencies: ["CLinuxShims"],
             path: "Sources/Shared/UnixSocket", swiftSettings: adapter),
         .target(name: "CLinuxShims", path: "Sources/Shared/CLinuxShims"),
-        // A connection to a message bus, and objects served over it.
-        .target(
-            name: "MessageBus",
-            dependencies: ["CBusObjects", "CLinuxShims", "CSystemd", "DetachedThreads", "SecretMemory", "UnixSocket"],
-            path: "Sources/Shared/MessageBus", swiftSettings: strict),
-        .target(
-            name: "CBusObjects", path: "Sources/Shared/CBusObjects",
-            linkerSettings: [.linkedLibrary("systemd")]),
-        // Not found by pkg-config: the package manager would ask for libsystemd in the build of every program that uses this
-        // package, and warn where it is not installed.
-        .systemLibrary(name: "CSystemd", path: "Sources/Shared/CSystemd"),
 
         // MARK: programs
         .executableTarget(

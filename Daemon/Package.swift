@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR, MessageBus), for
-// the simulator its messages, and for its tests the support of theirs.
+// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR), for the simulator its
+// messages, and for its tests the support of theirs.
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
@@ -30,8 +30,8 @@ let testOptions: [SwiftSetting] =
     ? [.define("OSTIARY_TEST_OPTIONS", .when(configuration: .debug))] : [.define("OSTIARY_TEST_OPTIONS")]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
-let messageBus: Target.Dependency = .product(name: "MessageBus", package: "Ostiary")
-let systemd: Target.Dependency = .product(name: "CSystemd", package: "Ostiary")
+let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
+let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
@@ -59,6 +59,7 @@ let package = Package(
     ],
     dependencies: [
         .package(name: "Ostiary", path: ".."),
+        .package(path: "../MessageBus"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -163,17 +163,13 @@ import Testing
                     + sources.map { "Sources/\(module)/\($0)" }, in: package)
         }
         let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        let shims = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../Sources/Shared/CLinuxShims/include/module.modulemap").standardizedFileURL
-        let maps = [built.appendingPathComponent("CLocalAuthentication.build/module.modulemap"), shims]
         try runTool(["swift", "package", "dump-package"], in: package)
         try runTool(
             [
                 "swiftc", "-typecheck", "-swift-version", "5", "-I", ".", "-I",
-                built.appendingPathComponent("Modules").path,
-            ]
-                + maps.flatMap { ["-Xcc", "-fmodule-map-file=" + $0.path] } + flags + ["Sources/Notes/main.swift"],
-            in: package)
+                built.appendingPathComponent("Modules").path, "-Xcc",
+                "-fmodule-map-file=" + built.appendingPathComponent("CLocalAuthentication.build/module.modulemap").path,
+            ] + flags + ["Sources/Notes/main.swift"], in: package)
     }
 
     private func runTool(_ arguments: [String], in package: URL) throws {

@@ -1,3 +1,4 @@
+import Cancellations
 import ExactNames
 import Glibc
 public import PromptProtocol
@@ -15,7 +16,8 @@ public final class PromptQueue: Prompter {
 
     private struct State {
         var order = PromptOrder()
-        var wakeups: [PromptOrder.Ticket: Wakeup] = [:]
+        /// What ends the waits for a turn.
+        var turns: [PromptOrder.Ticket: PollableCancellation] = [:]
         var cooldown = PromptCooldown()
     }
 
@@ -94,29 +96,29 @@ public final class PromptQueue: Prompter {
     }
 
     private func enter(_ program: ProgramOfOwner, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
-        guard let wakeup = try? Wakeup() else { return .refused(.promptFailed) }
+        guard let turn = try? PollableCancellation() else { return .refused(.promptFailed) }
         let entry = state.withLock { state in
             let entry = state.order.enter(program, at: place)
-            if case .waits(let ticket) = entry { state.wakeups[ticket] = wakeup }
+            if case .waits(let ticket) = entry { state.turns[ticket] = turn }
             return entry
         }
         switch entry {
         case .turn(let ticket): return .turn(ticket, hasWaited: false)
-        case .waits(let ticket): return waitForTurn(ticket, wakeup, cancellation)
+        case .waits(let ticket): return waitForTurn(ticket, turn, cancellation)
         case .refused: return .refused(.tooManyWaiting)
         }
     }
 
     private func waitForTurn(
-        _ ticket: PromptOrder.Ticket, _ wakeup: Wakeup, _ cancellation: PromptCancellation
+        _ ticket: PromptOrder.Ticket, _ turn: PollableCancellation, _ cancellation: PromptCancellation
     ) -> Entry {
         var polled = [
-            pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: turn.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: cancellation.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         while unsafe poll(&polled, nfds_t(polled.count), -1) < 0, errno == EINTR {}
         let hasLeft = state.withLock { state in
-            state.wakeups[ticket] = nil
+            state.turns[ticket] = nil
             return state.order.withdraw(ticket)
         }
         // If the question no longer waits, it has the turn and must pass it on.
@@ -126,22 +128,7 @@ public final class PromptQueue: Prompter {
     private func leave(_ ticket: PromptOrder.Ticket) {
         state.withLock { state in
             guard let next = state.order.leave(ticket) else { return }
-            state.wakeups[next]?.wake()
+            state.turns[next]?.cancel()
         }
-    }
-}
-
-/// Wakes a thread that waits in `poll`, permanently.
-private final class Wakeup: Sendable {
-    private let ends: PipeEnds
-
-    init() throws(SystemCallError) { ends = try PipeEnds() }
-
-    /// Readable after ``wake()``.
-    var descriptor: CInt { ends.reader.number }
-
-    func wake() {
-        var byte: UInt8 = 1
-        while unsafe write(ends.writer.number, &byte, 1) < 0, errno == EINTR {}
     }
 }

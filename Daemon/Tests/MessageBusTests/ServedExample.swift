@@ -95,7 +95,7 @@ final class ServedExample: Sendable {
         call.answer { (values) throws(BusFault) in try values.append(UInt32(1)) }
     }
 
-    /// What it finds in a dictionary of variants, as text in the order of its coming.
+    /// The entries of a dictionary of variants, as text in their order.
     private static let describe = ServedMethod("Describe", "oa{sv}", returns: "s") {
         (call, arguments) throws(BusFault) in
         let path = try arguments.readObjectPath()

@@ -153,6 +153,11 @@ private typealias Example = ServedExample
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         #expect(text.contains("org.freedesktop.DBus.Error.AccessDenied"), "\(text)")
+        // It has left by now, and the handler's side is not told of a peer that it never served.
+        let echo = try bus.call(Example.name, Example.path, Example.interface + ".Echo", ["'own'"])
+        #expect(echo == "('own',)\n")
+        try eventually("the own caller has left") { !example.peersThatLeft.isEmpty }
+        #expect(example.peersThatLeft.count == 1)
     }
 
     // MARK: later answers
@@ -203,6 +208,21 @@ private typealias Example = ServedExample
         #expect(try ask(client, "Echo", "again").readText() == "again", "a place is free")
     }
 
+    @Test func `a process with many connections has one share`() throws {
+        let server = try example.serveByName(on: bus, ServingLimits(callsOfPeer: 2, callsOfProcess: 3))
+        defer { server.close() }
+        let (first, second) = (try client(), try client())
+        for _ in 0..<2 { _ = try hold(first) }
+        _ = try hold(second)
+        try eventually("the calls are held") { example.held.count == 3 }
+        let surplus = try hold(second)
+        let refusal = try answer(to: surplus, second)
+        let error = #expect(throws: BusError.self) { try refusal.requireResult(of: surplus) }
+        #expect(error?.name == "org.freedesktop.DBus.Error.LimitsExceeded")
+        #expect(example.held.count == 3)
+        #expect(try call("Echo", ["'another process'"]) == "('another process',)\n")
+    }
+
     @Test func `a peer that leaves gives back its places`() throws {
         let server = try example.serveByName(on: bus, ServingLimits(callsOfPeer: 2, calls: 2))
         defer { server.close() }
@@ -215,7 +235,7 @@ private typealias Example = ServedExample
         #expect(try call("Twice") == "('first',)\n")
     }
 
-    @Test func `a call has a limit to what is read of it`() throws {
+    @Test func `the arguments that are read of a call have a limit`() throws {
         let server = try example.serveByName(on: bus, ServingLimits(argumentByteCount: 100))
         defer { server.close() }
         let client = try client()
@@ -294,7 +314,7 @@ private typealias Example = ServedExample
         #expect(example.label == "second")
     }
 
-    /// The interface knows only the end of a path, and the connection serves what lies below its prefix.
+    /// The interface looks at the end of a path only; the connection serves objects below its prefix.
     @Test func `no property is set of an object outside of the prefix`() throws {
         let error = #expect(throws: PrivateBus.CallFailed.self) {
             try bus.call(
@@ -422,6 +442,21 @@ private func client(on bus: PrivateBus) throws -> Bus {
         var message = try client.next()
         while !message.isAnswer(to: call) { message = try client.next() }
         #expect(try message.readText() == "last")
+    }
+
+    @Test func `an answer that is larger than the socket's room is sent before the end`() throws {
+        let server = try example.serveByName(on: bus)
+        let client = try MessageBusTests.client(on: bus)
+        let call = try client.send(Example.name, Example.path, Example.interface, "Hold", [])
+        try eventually("the call is held") { example.held.count == 1 }
+        // sd-bus makes room for 8 MiB, which the kernel doubles; the bus takes 32 MiB.
+        let text = String(repeating: "x", count: 24 << 20)
+        example.held[0].answer { (values) throws(BusFault) in try values.append(text) }
+        server.close()
+        var message = try client.next()
+        while !message.isAnswer(to: call) { message = try client.next() }
+        #expect(try message.readText() == text)
+        try eventually("the end is told") { example.endings == [nil] }
     }
 
     @Test func `a server that nobody holds ends`() throws {

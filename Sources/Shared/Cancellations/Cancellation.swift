@@ -2,7 +2,7 @@ import Synchronization
 
 /// Ends a wait from another thread: the person, the program or the daemon does not want the result any more.
 ///
-/// Whoever waits names what ends the wait. For a wait in `poll`, use ``PollableCancellation``.
+/// The waiting thread registers a handler that ends its wait. For a wait in `poll`, use ``PollableCancellation``.
 public final class Cancellation: Sendable {
     /// A handler that was named; see ``remove(_:)``.
     public struct Registration: Sendable {

@@ -1,4 +1,3 @@
-import CLinuxShims
 import Glibc
 import Synchronization
 public import UnixSocket
@@ -11,10 +10,9 @@ public final class PollableCancellation: Sendable {
 
     /// Throws when the process has no descriptor left.
     public init() throws(SystemCallError) {
-        var ends: [CInt] = [-1, -1]
-        guard unsafe ostiary_pipe(&ends) == 0 else { throw SystemCallError("pipe2") }
-        reader = SharedDescriptor(Descriptor(owning: ends[0]))
-        writer = Mutex(SharedDescriptor(Descriptor(owning: ends[1])))
+        let ends = try PipeEnds()
+        reader = SharedDescriptor(ends.reader)
+        writer = Mutex(SharedDescriptor(ends.writer))
     }
 
     public var isCancelled: Bool { writer.withLock { $0 == nil } }

@@ -33,10 +33,10 @@ struct PackageTemplate {
         let ostiarys = [
             "AccessControl", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
             "CommandFailures", "CTAPHID", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
-            "LocalAuthenticationTesting", "LoopbackCallback", "MessageBus", "Ostiary", "OstiaryClient",
+            "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
             "SeededRandomness", "SimulatorMessages", "UnixSocket", "WireTranscripts", "CLinuxShims",
-            "CLocalAuthentication", "CAuthenticationServices", "CBusObjects", "CSystemd", "CUHID",
+            "CLocalAuthentication", "CAuthenticationServices", "CUHID",
         ]
         let others = [
             "Crypto", "CryptoExtras", "CryptoBoringWrapper", "CCryptoBoringSSL", "SwiftASN1", "ArgumentParser",

@@ -2,7 +2,7 @@ public import SecretMemory
 
 /// The arguments of a call, read one after the other. It lives as long as the handler runs.
 ///
-/// Each value must be of the type that is read, else the caller gets `InvalidArgs`. What is read counts against
+/// Each value must be of the type that is read, else the caller gets `InvalidArgs`. Each value counts against
 /// ``ServingLimits/argumentByteCount``. Nothing here follows a caller's nesting by itself.
 public struct BusArguments: ~Copyable {
     private let message: BusMessage
@@ -124,7 +124,7 @@ public struct BusArguments: ~Copyable {
 
     // MARK: the limit
 
-    /// What a value costs beside its bytes.
+    /// The cost of a value beside its bytes.
     private static let valueByteCount = 8
 
     private mutating func spend(_ byteCount: Int) throws(BusFault) {

@@ -12,7 +12,7 @@ public enum BusNameError: Error, Equatable, Sendable {
     case failed(BusError)
 }
 
-/// What the thread of a served connection does with it.
+/// The work of a served connection's thread.
 extension Bus {
     /// Works a little, without a wait: sends, receives, or has one message handled.
     ///
@@ -85,7 +85,7 @@ extension Bus {
 
     /// Writes and sends a message, and lets go of it.
     ///
-    /// - Parameter peer: who gets it; nil for the one whom it answers, or for all.
+    /// - Parameter peer: the receiver's unique name; nil for all receivers.
     private func send(
         _ message: OpaquePointer?, to peer: String? = nil, _ write: BusWriter.Writing
     ) throws(BusFault) {

@@ -177,6 +177,16 @@ public final class Bus {
         try Self.poll([pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)], milliseconds: 0)
     }
 
+    /// Sends the messages that wait for room in the socket, until the deadline.
+    func flush(until deadline: ContinuousClock.Instant) throws(BusError) {
+        while true {
+            var count: UInt64 = 0
+            try unsafe BusError.check(sd_bus_get_n_queued_write(bus, &count), "sd_bus_get_n_queued_write")
+            guard count > 0, ContinuousClock.now < deadline else { return }
+            if try !process().isBusy { try wait(for: nil, until: deadline) }
+        }
+    }
+
     /// Waits until the connection has something to do (sd_bus_get_fd(3)), `descriptor` is readable, or it is late.
     func wait(for descriptor: CInt?, until deadline: ContinuousClock.Instant?) throws(BusError) {
         let number = try unsafe BusError.check(sd_bus_get_fd(bus), "sd_bus_get_fd")

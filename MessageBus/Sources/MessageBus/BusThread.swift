@@ -39,7 +39,7 @@ public final class BusThread: Sendable {
 
     /// Begins; returns at once.
     ///
-    /// - Parameter starter: runs what it gets on a thread of this name, now or as soon as the system gives one.
+    /// - Parameter starter: runs its closure on a thread of this name, now or as soon as the system gives one.
     public func start(by starter: (_ name: String, _ body: @escaping @Sendable () -> Void) -> Void) {
         starter(name) { [self] in run() }
     }

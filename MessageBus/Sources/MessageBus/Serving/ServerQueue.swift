@@ -1,10 +1,9 @@
-import CLinuxShims
 import Dispatch
 import Glibc
 import Synchronization
 import UnixSocket
 
-/// What other threads give the thread of a served connection to do.
+/// The work that other threads give the thread of a served connection.
 final class ServerQueue: Sendable {
     typealias Work = @Sendable (ServedConnection) -> Void
 
@@ -20,10 +19,11 @@ final class ServerQueue: Sendable {
     private let writer: SharedDescriptor
 
     init() throws(BusError) {
-        var ends: [CInt] = [-1, -1]
-        guard unsafe ostiary_pipe(&ends) == 0 else { throw BusError("pipe2", code: errno) }
-        reader = SharedDescriptor(Descriptor(owning: ends[0]))
-        writer = SharedDescriptor(Descriptor(owning: ends[1]))
+        do throws(SystemCallError) {
+            let ends = try PipeEnds()
+            reader = SharedDescriptor(ends.reader)
+            writer = SharedDescriptor(ends.writer)
+        } catch { throw BusError("pipe2", code: error.code) }
     }
 
     /// Readable while there is work.
@@ -49,7 +49,7 @@ final class ServerQueue: Sendable {
         }
     }
 
-    /// Takes no more work; returns what is left.
+    /// Takes no more work; returns the rest.
     func end() -> [Work] {
         state.withLock { $0.isOver = true }
         return takeAll()

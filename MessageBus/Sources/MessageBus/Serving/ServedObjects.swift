@@ -42,7 +42,7 @@ public struct ServedInterface: Sendable {
 
 /// A method of a served interface. Only programs of the service's own user and of root can call it.
 public struct ServedMethod: Sendable {
-    /// Reads the arguments, and answers the call or keeps it. What it throws is the answer.
+    /// Reads the arguments, and answers the call or keeps it. An error that it throws is the answer.
     public typealias Handler =
         @Sendable (_ call: BusCall, _ arguments: inout BusArguments) throws(BusFault) -> Void
 
@@ -62,7 +62,7 @@ public struct ServedMethod: Sendable {
     }
 }
 
-/// A property of a served interface. Whoever the bus lets send messages can read it.
+/// A property of a served interface. Every program that the bus lets send messages can read it.
 public struct ServedProperty: Sendable {
     /// How programs learn that it changed (``BusServer/announceChange(of:_:at:)``).
     public enum Change: Sendable {

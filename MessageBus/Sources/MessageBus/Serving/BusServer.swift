@@ -71,7 +71,7 @@ public final class BusServer: Sendable {
         begun.give(nil)
         var failure: BusError?
         do throws(BusError) { try connection.serve() } catch { failure = error }
-        // Somebody may wait for what it says.
+        // A thread may wait for its answer.
         for work in queue.end() { work(connection) }
         return failure
     }
@@ -115,7 +115,7 @@ public final class BusServer: Sendable {
 
     /// Sends a signal, which the interface should describe (``ServedSignal``). Returns at once.
     ///
-    /// - Parameter peer: who gets it; nil for all who asked the bus for it.
+    /// - Parameter peer: the receiver's unique name; nil for all peers that asked the bus for it.
     public func emit(
         _ member: String, of interface: String, at path: String, to peer: String? = nil,
         _ write: @escaping BusWriter.Writing = { _ in }

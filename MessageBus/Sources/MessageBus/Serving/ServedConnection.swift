@@ -22,6 +22,8 @@ final class ServedConnection {
     /// The peers that called and are still there.
     private var peers: [String: Peer] = [:]
     private var isClosed = false
+    /// The last answers wait for a bus that is busy; one that takes nothing for so long gets none of them.
+    private static let flushPatience = Duration.seconds(1)
 
     /// Connects, and waits until the bus let it in. Objects are served from the first moment on.
     init(
@@ -42,7 +44,7 @@ final class ServedConnection {
     func serve() throws(BusError) {
         while true {
             for work in queue.takeAll() { work(self) }
-            guard !isClosed else { return }
+            guard !isClosed else { return try bus.flush(until: .now + Self.flushPatience) }
             let (isBusy, message) = try bus.process()
             if let message { try receive(message) }
             for call in arrivals.takeAll() { deliver(call) }
@@ -63,9 +65,9 @@ final class ServedConnection {
     }
 
     private func forget(_ name: String) {
-        guard peers.removeValue(forKey: name) != nil else { return }
+        guard let peer = peers.removeValue(forKey: name) else { return }
         calls = calls.filter { $0.value.caller != name }
-        peerLeft(name)
+        if peer.caller.isTrustedUser { peerLeft(name) }
     }
 
     // MARK: calls
@@ -73,13 +75,11 @@ final class ServedConnection {
     private func deliver(_ call: Arrival) {
         // Without a bus in between there would be no sender.
         guard let name = call.message.sender, let path = call.message.path else { return }
-        guard calls.count < limits.calls, peers[name]?.unansweredCount ?? 0 < limits.callsOfPeer else {
-            return refuse(call.message, .limitsExceeded)
-        }
         do throws(BusError) {
             // One that has left waits for no answer.
             guard let caller = try caller(named: name) else { return }
             guard caller.isTrustedUser else { return refuse(call.message, .accessDenied) }
+            guard hasRoom(for: caller) else { return refuse(call.message, .limitsExceeded) }
             handle(call, admit(call.message, from: caller, to: path))
         } catch { refuse(call.message, BusFault(error)) }
     }
@@ -87,9 +87,21 @@ final class ServedConnection {
     /// A peer that called before does not change: the bus gives its name to no other one.
     private func caller(named name: String) throws(BusError) -> BusCaller? {
         if let peer = peers[name] { return peer.caller }
-        guard let caller = try BusCaller.named(name, on: bus) else { return nil }
+        guard var caller = try BusCaller.named(name, on: bus) else { return nil }
+        // Other users may connect as often as the bus lets them, and each pidfd is a descriptor.
+        if !caller.isTrustedUser { caller.process = nil }
         peers[name] = Peer(caller: caller)
         return caller
+    }
+
+    /// Whether the peer, its process and all peers have fewer unanswered calls than they may. Processes that the bus does not know
+    /// count as one.
+    private func hasRoom(for caller: BusCaller) -> Bool {
+        let ofProcess = peers.values.reduce(0) { count, peer in
+            peer.caller.processID == caller.processID ? count + peer.unansweredCount : count
+        }
+        return calls.count < limits.calls && ofProcess < limits.callsOfProcess
+            && peers[caller.name]?.unansweredCount ?? 0 < limits.callsOfPeer
     }
 
     private func admit(_ message: BusMessage, from caller: BusCaller, to path: String) -> BusCall {

@@ -1,7 +1,7 @@
 import Glibc
 public import UnixSocket
 
-/// Who called a served object, as the bus says: nothing of it can be chosen by the caller.
+/// The caller of a served object, as the bus describes it. The caller chooses none of these values.
 public struct BusCaller: Sendable {
     /// The unique name of the connection. The bus gives it to no other one.
     public let name: String
@@ -10,7 +10,7 @@ public struct BusCaller: Sendable {
     /// The process that connected; nil if the bus does not know. It may have ended, and its number may be another's.
     public let processID: Int32?
     /// The same process (pidfd_open(2)), beyond doubt. Nil if the bus does not give it, as dbus-daemon before 1.15.8.
-    public let process: SharedDescriptor?
+    public internal(set) var process: SharedDescriptor?
 
     /// A caller of the service's own user, or root.
     var isTrustedUser: Bool { userID == geteuid() || userID == 0 }

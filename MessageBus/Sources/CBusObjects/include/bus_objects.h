@@ -20,7 +20,7 @@ typedef struct ostiary_bus_interface ostiary_bus_interface;
 
 // Whether the object at `path` has the interface: 1 or 0.
 typedef int (*ostiary_bus_exists)(void *_Nonnull context, const char *_Nonnull path);
-// A method was called with the arguments that its signature names. Who answers later takes a reference.
+// A method was called with the arguments that its signature names. A handler that answers later takes a reference.
 typedef void (*ostiary_bus_called)(void *_Nonnull context, struct sd_bus_message *_Nonnull call);
 // Writes the value of a property; `error` is an sd_bus_error to fill if there is none.
 typedef int (*ostiary_bus_read)(void *_Nonnull context, const char *_Nonnull path, const char *_Nonnull property,
