@@ -83,6 +83,9 @@ package protocol CredentialStorage: Sendable {
     /// All credentials, the newest first.
     func credentials() throws(CTAPStatus) -> [StoredCredential]
 
+    /// The identifiers of all credentials. Reads none of them.
+    func identifiers() throws(CTAPStatus) -> Set<[UInt8]>
+
     /// How many more discoverable credentials find room.
     func remainingCount() throws(CTAPStatus) -> Int
 

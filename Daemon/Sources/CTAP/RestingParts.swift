@@ -5,6 +5,8 @@ import Cancellations
 struct RestingParts: CredentialStorage, UserInteraction {
     func credentials() throws(CTAPStatus) -> [StoredCredential] { throw .notAllowed }
 
+    func identifiers() throws(CTAPStatus) -> Set<[UInt8]> { throw .notAllowed }
+
     func remainingCount() throws(CTAPStatus) -> Int { throw .notAllowed }
 
     func create(

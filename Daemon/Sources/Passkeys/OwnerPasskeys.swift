@@ -165,6 +165,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         try status { try store.all().map(\.credential) }
     }
 
+    package func identifiers() throws(CTAPStatus) -> Set<[UInt8]> { try status { try store.identifiers() } }
+
     package func remainingCount() throws(CTAPStatus) -> Int {
         try status { max(0, try store.capacity - store.all().count) }
     }

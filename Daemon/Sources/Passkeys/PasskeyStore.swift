@@ -29,6 +29,12 @@ package struct PasskeyStore: Sendable {
             .sorted { ($0.created, $0.record.id) > ($1.created, $1.record.id) }
     }
 
+    /// The identifiers of all passkeys that are listed. Reads no row.
+    func identifiers() throws -> Set<[UInt8]> {
+        let ids = try rights.vault.read { try $0.objectIDs(owner: rights.owner, kind: .passkey) }
+        return Set(ids.map { Array($0.bytes) })
+    }
+
     package var capacity: Int { rights.limits.passkeyCount }
 
     package func find(_ identifier: [UInt8]) throws -> Passkey {

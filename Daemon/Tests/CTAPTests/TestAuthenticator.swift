@@ -37,6 +37,7 @@ final class CountingStorage: CredentialStorage, UserInteraction {
             return state.credentials.map(\.0)
         }
     }
+    func identifiers() -> Set<[UInt8]> { state.withLock { Set($0.credentials.map(\.0.identifier)) } }
     func remainingCount() -> Int { 10 }
 
     func create(
@@ -71,7 +72,9 @@ final class CountingStorage: CredentialStorage, UserInteraction {
     ) -> PRFOutputs { PRFOutputs(first: [UInt8](repeating: 1, count: 32)) }
 
     func update(_ user: CredentialUser, of identifier: [UInt8]) {}
-    func remove(_ identifier: [UInt8]) {}
+    func remove(_ identifier: [UInt8]) {
+        state.withLock { $0.credentials.removeAll { $0.0.identifier == identifier } }
+    }
     func removeAll() {}
 
     var isVerificationReady: Bool? { true }

@@ -224,6 +224,24 @@ import Testing
         #expect(storage.readCount == before + 1)
     }
 
+    @Test func `a credential that is removed during the question leaves its place to the next one`() throws {
+        make(1)
+        make(2)
+        let newest = try #require(storage.credentials().first?.identifier)
+        storage.duringNextQuestion { [storage] in storage.remove(newest) }
+        let before = storage.signatureCount
+        #expect(authenticator.status(Self.assertion()) == .success)
+        #expect(storage.signatureCount == before + 1)
+    }
+
+    @Test func `when each credential is removed during the question, there is none`() throws {
+        make(1)
+        storage.duringNextQuestion { [storage] in
+            for credential in storage.credentials() { storage.remove(credential.identifier) }
+        }
+        #expect(authenticator.status(Self.assertion()) == .noCredentials)
+    }
+
     // MARK: between two commands
 
     @Test func `between two commands it holds neither storage nor user, and does nothing`() throws {

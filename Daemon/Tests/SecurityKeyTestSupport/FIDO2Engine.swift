@@ -67,6 +67,7 @@ package final class KeyMemory: CredentialStorage, PINStorage {
     package var count: Int { state.withLock { $0.kept.count } }
 
     package func credentials() -> [StoredCredential] { state.withLock { $0.kept.map(\.credential) } }
+    package func identifiers() -> Set<[UInt8]> { state.withLock { Set($0.kept.map(\.credential.identifier)) } }
     package func remainingCount() -> Int { 25 }
 
     package func create(

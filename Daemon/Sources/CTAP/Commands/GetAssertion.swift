@@ -49,17 +49,22 @@ extension CTAPAuthenticator {
         guard request.options.discoverable == nil else { throw .unsupportedOption }
         let needsPresence = request.options.presence != false
         if request.salts != nil, !needsPresence { throw .unsupportedOption }
-        // Read once, because reading decrypts each row. One that is removed during the question signs nothing.
+        // Read once, because reading decrypts each row.
         let stored = try storage.credentials().filter { $0.relyingParty.identifier == request.relyingParty }
         let question = InteractionRequest(
             purpose: .getAssertion, relyingParty: RelyingPartyName(identifier: request.relyingParty),
             credentials: Self.candidates(among: stored, for: request, isUserVerified: true).map(\.identifier))
         var authorization = try authorize(request, needsPresence, question, until: cancellation)
-        let found = Self.candidates(among: stored, for: request, isUserVerified: authorization.isUserVerified)
-        guard !found.isEmpty else { throw .noCredentials }
+        let candidates = Self.candidates(
+            among: stored, for: request, isUserVerified: authorization.isUserVerified)
+        guard !candidates.isEmpty else { throw .noCredentials }
         let salts = try request.salts.map { salts throws(CTAPStatus) in try salts.decrypt(agreements) }
+        if needsPresence { try confirm(&authorization, for: question, until: cancellation) }
+        // Some may have been removed during a question. Only those that it named sign.
+        let remaining = try storage.identifiers()
+        let found = candidates.filter { remaining.contains($0.identifier) }
+        guard !found.isEmpty else { throw .noCredentials }
         if needsPresence {
-            try confirm(&authorization, for: question, until: cancellation)
             token?.spend()
         } else {
             // A client looks so for a credential before it uses its token, maybe several times (CTAP 2.1, pre-flight). The

@@ -26,6 +26,8 @@ final class MemoryStorage: CredentialStorage, PINStorage {
 
     func credentials() -> [StoredCredential] { state.withLock { $0.entries.map(\.credential) } }
 
+    func identifiers() -> Set<[UInt8]> { state.withLock { Set($0.entries.map(\.credential.identifier)) } }
+
     func remainingCount() -> Int {
         state.withLock { state in max(0, capacity - state.entries.count { $0.credential.isDiscoverable }) }
     }
