@@ -14,13 +14,17 @@ package final class ExclusiveAccess: Sendable {
     /// - Parameter turns: bounds the stretching inside; nil where nothing does.
     package init(turns: StretchTurns? = nil) { self.turns = turns }
 
-    /// Says that its holder has a turn at stretching and the access. It is passed on to the calls that need both.
-    package struct WithTurn { fileprivate init() {} }
+    /// Says that its holder has a turn at stretching and the access. It is lent to the calls that need both, and cannot be kept.
+    package struct WithTurn: ~Copyable {
+        fileprivate let access: ExclusiveAccess
+
+        fileprivate init(of access: ExclusiveAccess) { self.access = access }
+    }
 
     /// Waits for a turn at stretching and then for the access, and lends both to `body`. In the other order, one that waits for a
     /// turn would hold what another one waits for during its turn.
-    package func withStretchTurnAndAccess<Result>(_ body: (WithTurn) throws -> Result) throws -> Result {
-        try withStretchTurn { try callAsFunction { try body(WithTurn()) } }
+    package func withStretchTurnAndAccess<Result>(_ body: (borrowing WithTurn) throws -> Result) throws -> Result {
+        try withStretchTurn { try callAsFunction { try body(WithTurn(of: self)) } }
     }
 
     /// Waits for a turn at stretching, which the calls inside use. Whatever stretches while it holds the access or
@@ -135,8 +139,9 @@ package final class AttemptCounters: Sendable {
 
     /// The same for callers that hold both.
     func attempt<Proof>(
-        at subject: Data, holding _: ExclusiveAccess.WithTurn, _ check: () throws -> Proof?
+        at subject: Data, holding held: borrowing ExclusiveAccess.WithTurn, _ check: () throws -> Proof?
     ) throws -> Proof {
+        precondition(held.access === exclusively, "the access of another owner guards other counters")
         let (former, counted) = try begin(at: subject)
         defer { beforeChecks.withLock { $0[subject] = nil } }
         let proof: Proof?

@@ -138,7 +138,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     package func requireRecords() throws { _ = try records.required() }
 
     package func prove(
-        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+        _ passcode: borrowing SecretBytes, holding held: borrowing ExclusiveAccess.WithTurn
     ) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
         let required = try records.required()

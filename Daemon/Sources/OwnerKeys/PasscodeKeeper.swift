@@ -39,7 +39,7 @@ package protocol PasscodeKeeper: Sendable {
     /// - Throws: ``WrongSecret``; the refusal `lockedOut`, without a look at the passcode, while a delay runs; or the refusal
     ///   of ``requireRecords()``.
     func prove(
-        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+        _ passcode: borrowing SecretBytes, holding held: borrowing ExclusiveAccess.WithTurn
     ) throws -> ProvedPasscode
 
     /// Prepares the first passcode, which is to open `half`. What a chip must have before the store relies on it is made now.

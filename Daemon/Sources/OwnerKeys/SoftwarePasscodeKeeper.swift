@@ -40,7 +40,7 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
     package func requireRecords() throws { _ = try records.required() }
 
     package func prove(
-        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+        _ passcode: borrowing SecretBytes, holding held: borrowing ExclusiveAccess.WithTurn
     ) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
         let known = try records.required()

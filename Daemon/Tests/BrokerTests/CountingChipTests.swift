@@ -97,7 +97,7 @@ private final class FakeChipKeeper: PasscodeKeeper {
     func requireRecords() throws { guard try !records().isEmpty else { throw Refusal.passcodeNotSet } }
 
     func prove(
-        _ passcode: borrowing SecretBytes, holding held: ExclusiveAccess.WithTurn
+        _ passcode: borrowing SecretBytes, holding held: borrowing ExclusiveAccess.WithTurn
     ) throws -> ProvedPasscode {
         try requireRecords()
         let records = try records()

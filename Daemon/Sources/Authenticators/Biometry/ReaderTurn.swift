@@ -66,7 +66,8 @@ final class ReaderTurn: Sendable {
             readerStop.cancel()
             waiter.wake()
         }
-        stop.whenCancelled(end)
+        guard let ending = stop.register(end) else { return nil }
+        defer { stop.remove(ending) }
         let result = try tries.whenOver(end) {
             try take(waiter, unless: { readerStop.isCancelled }, onWait: onWait) { try body(readerStop) }
         }
