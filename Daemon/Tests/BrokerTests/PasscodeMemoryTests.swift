@@ -195,14 +195,8 @@ private final class MemoryStage {
     }
 
     func expectNothing(after name: String) throws {
-        // The thread of a request ends a moment after its answer.
-        var found: Set<String> = []
-        do {
-            try eventually("nothing is left") {
-                found = try MemorySearch.found(needles)
-                return found.isEmpty
-            }
-        } catch is NeverHappened { Issue.record("\(name) left \(found.sorted())") }
+        let left = try MemorySearch.left(needles)
+        #expect(left.isEmpty, "\(name) left \(left.sorted())")
     }
 
     // MARK: what is played

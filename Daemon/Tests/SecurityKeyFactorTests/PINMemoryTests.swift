@@ -16,7 +16,7 @@ import Testing
 @testable import Broker
 @testable import OwnerKeys
 
-/// What requests that ask for the PIN of a security key leave in the daemon's memory, on a connection that stays open. The broker
+/// Copies of a security key's PIN that requests leave in the daemon's memory, on a connection that stays open. The broker
 /// and the key are in the test's own process, and `ostiary-fido` is not. The key knows no more of its PIN than the digest.
 @Suite("The PIN of a security key in memory", .timeLimit(.minutes(10))) struct PINMemoryTests {
     /// 24 letters with all bits turned over. No other test has this PIN.
@@ -105,14 +105,8 @@ import Testing
     }
 
     private func expectNothing(after name: String) throws {
-        // The thread of a request ends a moment after its answer.
-        var found: Set<String> = []
-        do {
-            try eventually("nothing is left") {
-                found = try MemorySearch.found(needles)
-                return found.isEmpty
-            }
-        } catch is NeverHappened { Issue.record("\(name) left \(found.sorted())") }
+        let left = try MemorySearch.left(needles)
+        #expect(left.isEmpty, "\(name) left \(left.sorted())")
     }
 
     // MARK: tests
