@@ -1,7 +1,7 @@
 import Foundation
 public import UnixSocket
 
-/// What a program and a daemon of one version said to each other, byte by byte.
+/// A conversation of a program and a daemon of one version, byte by byte.
 ///
 /// A test plays one of the two sides. The other side is the code of today, which must send the same bytes as then.
 public struct WireTranscript: Sendable {

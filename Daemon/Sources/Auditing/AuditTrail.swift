@@ -135,7 +135,7 @@ package final class AuditTrail: Sendable {
         shared.writeOrWarn(entry(event, result, reason: reason))
     }
 
-    /// Writes what is held back: the owner's account ends.
+    /// Writes the entries that are held back: the owner's account ends.
     package func writeFolded() {
         refusals.writeAll(writing: shared.writeOrWarn)
         ends.writeAll(writing: shared.writeOrWarn)

@@ -60,7 +60,7 @@ final class RecordRate: Sendable {
         if !state.isScarce { state.shares = [:] }
     }
 
-    /// What the programs of one owner may write.
+    /// The share of one owner's programs.
     private struct OwnerShare {
         private var all: Bucket
         /// By the program's name in the log.

@@ -34,7 +34,7 @@ package final class SharedLog: Sendable {
         self.log = log
     }
 
-    /// Anchors the log: the daemon ends. Write what the owners' trails hold back before.
+    /// Anchors the log: the daemon ends. The owners' trails must have written their entries before.
     package func close() {
         do { try audit.close() } catch { log.error("the audit log was not anchored", metadata: ["cause": "\(error)"]) }
     }

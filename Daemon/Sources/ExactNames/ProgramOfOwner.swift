@@ -1,5 +1,5 @@
 /// The 16 random bytes that name an owner in the store. They are never used again, unlike the system's user number: a new user
-/// must not get what was kept for a former one.
+/// must not get records that were kept for a former user.
 public struct OwnerID: Hashable, Sendable {
     /// Number of bytes.
     public static let byteCount = 16

@@ -48,7 +48,7 @@ package final class StretchTurns: Sendable {
     private let state: Mutex<State>
     private let refusal: Refusal
 
-    /// Who waits where the daemon works for itself.
+    /// The asker where the daemon works for itself.
     private static let daemon = ProgramOfOwner(owner: nil, program: "")
 
     /// Of which this thread has a turn already.

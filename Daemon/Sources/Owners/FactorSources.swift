@@ -13,7 +13,7 @@ package struct FingerSources: Sendable {
     ///   - systemBus: path of the system bus's socket.
     ///   - serviceUserID: the user as whom the fingerprint service runs: root, except in tests.
     ///   - templatesSocket: path of the socket of `ostiary-templates`; nil for where it is installed.
-    ///   - templatesUserID: who must have made that socket: root, except in tests.
+    ///   - templatesUserID: the user who must have made that socket: root, except in tests.
     package init(
         systemBus: String, serviceUserID: UInt32 = 0, templatesSocket: String? = nil, templatesUserID: UInt32 = 0
     ) {

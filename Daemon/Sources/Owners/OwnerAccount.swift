@@ -174,7 +174,7 @@ package final class OwnerAccount: Sendable {
         context.held(under: ring.publicHalves, for: subject)
     }
 
-    /// Wrong passcodes in a row and what is left of the delay; nil when the counter cannot be used. That is no counter
+    /// Wrong passcodes in a row and the rest of the delay; nil when the counter cannot be used. That is no counter
     /// at zero: every check of a passcode reads it again and is refused.
     package func knownAttempts() -> AttemptStatus? {
         do { return try keeper.attempts() } catch {

@@ -6,7 +6,7 @@ package enum OwnerOpeningError: Error, Equatable, CustomStringConvertible {
     case unnamedUser(UInt32)
     case otherUser(stored: UserRecord, present: SystemUser)
     case unknownUserName(String, stored: UserRecord, present: SystemUser)
-    /// What the store knows of the user does not verify.
+    /// The user's rows in the store do not verify.
     case unreadable(String)
 
     package var description: String {

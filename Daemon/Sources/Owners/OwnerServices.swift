@@ -10,7 +10,7 @@ package import SecurityKeys
 package import StoreKeys
 package import Vault
 
-/// One user of the store whose keys are open: who they are on this machine, and in the store.
+/// One user of the store whose keys are open.
 package struct OpenedOwner {
     /// The user's number and name on this machine.
     package let user: SystemUser
@@ -23,7 +23,7 @@ package struct OpenedOwner {
     }
 }
 
-/// One store, with what all of its owners share.
+/// One store: the parts that all of its owners share.
 package struct SharedStore: Sendable {
     package let vault: Vault
     package let keys: StoreKeys
@@ -35,7 +35,7 @@ package struct SharedStore: Sendable {
     }
 }
 
-/// What the daemon lends to each owner.
+/// The services that the daemon lends to each owner.
 package struct OwnerServices: Sendable {
     package let clock: any BootClock
     package let stretching: PasscodeStretching
@@ -73,7 +73,7 @@ package struct ProgramSources: Sendable {
 package struct FactorSources: Sendable {
     /// Where fingers are known; nil for nowhere.
     package let fingers: FingerSources?
-    /// What knows faces, beside the fingers; nil where no face is looked for.
+    /// The service that knows faces, beside the fingers; nil where no face is looked for.
     package let face: FaceSource?
     /// Speaks to security keys; nil where no key is looked for.
     package let securityKeys: SecurityKeys?

@@ -10,7 +10,7 @@ package import Vault
 package struct StoredOwner {
     package let id: VaultID
 
-    /// The stored user who is `user`, or the first user of a new store.
+    /// The stored user with the number and name of `user`, or the first user of a new store.
     ///
     /// - Parameter adoptedName: the name under which the store knows them, when that is another one; it is then replaced.
     package static func current(

@@ -59,7 +59,7 @@ struct RecordRateTests {
         #expect(copies.count { admitted($0, 1, by: rate) == 1 } == Int(2 * RecordRate.perSecondOfOwner))
     }
 
-    @Test func `what the program's own share refuses does not count against its owner's`() {
+    @Test func `a record that the program's own share refuses does not count against its owner's`() {
         let rate = rate()
         #expect(admitted(one, 5000, by: rate) == Int(RecordRate.burst))
         let rest = Int(RecordRate.burstOfOwner - RecordRate.burst)

@@ -121,7 +121,7 @@ import Testing
         let message: String
     }
 
-    /// What a daemon without a terminal says on standard error, as JSON of one line.
+    /// The lines of JSON that a daemon without a terminal writes on standard error.
     private func fault(
         of options: [String], in folders: DaemonFolders, endingWith status: CInt,
         _ location: SourceLocation = #_sourceLocation

@@ -68,7 +68,7 @@ public struct ItemUse: Sendable {
     /// Whether somebody may be asked.
     var mayAsk: Bool { interaction?.isAllowed ?? false }
 
-    /// What a request does with the question that it might need.
+    /// How a request treats the question that it might need.
     enum QuestionHandling {
         /// The question goes along.
         case sending

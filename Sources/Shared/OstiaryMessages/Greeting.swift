@@ -11,7 +11,7 @@ public import Foundation
 public struct WireGreeting: FrameMessage {
     /// The oldest version that the daemon speaks, 0 to 127.
     public var oldestVersion: UInt32 = 0
-    /// What the connected program echoes: 16 random bytes, and the newest version that the daemon speaks (1). Daemons that
+    /// The bytes that the connected program echoes: 16 random ones, and the newest version that the daemon speaks (1). Daemons that
     /// speak one version send the random bytes alone. The form allows 0 to 127 bytes.
     public var nonce = Data()
 

@@ -501,7 +501,7 @@ static void use_and_free(SecKeyRef key)
 }
 
 /* Whether memory in use grows with how often that is done. A leak grows in each period by at least the smallest object for each time;
- * what the libraries and their threads keep once grows in one of them. */
+ * memory that the libraries and their threads keep once grows in one of them. */
 static void watch(const char *name, SecKeyRef key)
 {
     enum { periods = 5, times = 100, smallest_object = 16 };

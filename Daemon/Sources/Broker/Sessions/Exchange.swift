@@ -6,9 +6,9 @@ import Owners
 import ProtectedObjects
 import Refusals
 
-/// One request while it is answered: what is asked, who asks, and what ends it.
+/// One request while it is answered: its message, its program, and its cancellation.
 ///
-/// Who asks is read here and not from the session, because a request can be made for another program than the one that is connected.
+/// Handlers read the program here and not from the session, because a request can be made for another program than the one that is connected.
 struct Exchange {
     let request: IncomingRequest
     let session: Session
@@ -37,7 +37,7 @@ struct Exchange {
         guard request.mayReadMuch else { throw OwnThreadNeeded() }
     }
 
-    /// Who is asked for what, for a question of this request.
+    /// How a question of this request is asked.
     func asking(_ question: WireQuestion) throws -> Asking { try asking(QuestionStyle(question)) }
 
     func asking(_ style: QuestionStyle) throws -> Asking {

@@ -36,7 +36,7 @@ final class Session: Sendable {
     private let broker: Broker
     private let greeting: WireGreeting
     private let slow: SlowRequests
-    /// Ends what the connection's own thread reads, when the connection ends.
+    /// Ends a reading of the connection's own thread when the connection ends.
     private let ownReading = RequestCancellation()
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.

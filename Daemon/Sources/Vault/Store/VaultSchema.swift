@@ -2,7 +2,7 @@ import GRDB
 
 /// The tables, and the check that a database has exactly these.
 enum VaultSchema {
-    /// What makes the tables of a new store. A later version adds what brings a store of the version before up to it.
+    /// The migrations that make the tables of a new store. A later version adds one for stores of the version before.
     static func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("4") { database in

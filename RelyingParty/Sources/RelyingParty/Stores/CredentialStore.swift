@@ -9,7 +9,7 @@ public enum CredentialUseOutcome: Sendable, Equatable {
     case unknownCredential
 }
 
-/// What a store says to the removal of a credential that may be the last one.
+/// A store's answer to the removal of a credential that may be the last one.
 public enum CredentialRemovalOutcome: Sendable, Equatable {
     case removed
     /// The account has no other credential, so this one stays.
