@@ -165,7 +165,7 @@ let package = Package(
             name: "Passkeys",
             dependencies: [
                 shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "ExactNames", "KeySlots", "Vault",
-                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
+                "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
         // One user of the store: keys, rights, items, and how they are asked.

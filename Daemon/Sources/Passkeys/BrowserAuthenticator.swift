@@ -13,8 +13,8 @@ package final class BrowserAuthenticator: Sendable {
         /// nil before the first command, and while one runs.
         var engine: CTAPAuthenticator?
         var isRunning = false
-        /// Ends the running command.
-        var stop: (@Sendable () -> Void)?
+        /// Ends the running command; nil while none runs.
+        var cancellation: RequestCancellation?
         /// Counts how often everything was forgotten.
         var generation = 0
         /// What the last command left; also while another one runs.
@@ -62,12 +62,12 @@ package final class BrowserAuthenticator: Sendable {
     ///
     /// - Parameters:
     ///   - passkeys: of this request alone.
-    ///   - stop: ends the command, from any thread: what was proved for it must not count any more.
+    ///   - cancellation: ends the command, from any thread: what was proved for it must not count any more.
     /// - Returns: a status byte, and CBOR.
     package func answer(
-        _ command: [UInt8], with passkeys: OwnerPasskeys, endedBy stop: @escaping @Sendable () -> Void
+        _ command: [UInt8], with passkeys: OwnerPasskeys, endedBy cancellation: RequestCancellation
     ) throws(Refusal) -> [UInt8] {
-        var (engine, generation) = try begin(passkeys, stop)
+        var (engine, generation) = try begin(passkeys, cancellation)
         engine.use(passkeys, passkeys)
         let answer = engine.respond(to: command, until: Cancellation())
         // The request's terminal, its question and what it proved end with it. The connection may stay for days.
@@ -77,11 +77,11 @@ package final class BrowserAuthenticator: Sendable {
     }
 
     private func begin(
-        _ passkeys: OwnerPasskeys, _ stop: @escaping @Sendable () -> Void
+        _ passkeys: OwnerPasskeys, _ cancellation: RequestCancellation
     ) throws(Refusal) -> (CTAPAuthenticator, Int) {
         let begun = state.withLock { state -> (CTAPAuthenticator, Int)? in
             guard !state.isRunning else { return nil }
-            (state.isRunning, state.stop) = (true, stop)
+            (state.isRunning, state.cancellation) = (true, cancellation)
             let engine =
                 state.engine.take()
                 ?? CTAPAuthenticator(
@@ -96,7 +96,7 @@ package final class BrowserAuthenticator: Sendable {
         var engine = engine
         engine.dropExpired()
         let isFirst = state.withLock { state in
-            (state.isRunning, state.stop) = (false, nil)
+            (state.isRunning, state.cancellation) = (false, nil)
             guard state.generation == generation else { return false }
             (state.engine, state.live, state.proof) = (engine, engine.liveAuthorizations, engine.heldProof)
             guard engine.holdsExpiring, !state.isExpiryPending else { return false }
@@ -145,6 +145,6 @@ package final class BrowserAuthenticator: Sendable {
     /// As ``forget()``, and ends the running command: the owner has revoked what it stands on.
     package func revoke() {
         forget()
-        state.withLock { $0.stop }?()
+        state.withLock { $0.cancellation }?.cancel(.locked)
     }
 }

@@ -9,12 +9,13 @@ import Enclave
 import ExactNames
 import Foundation
 import OstiaryMessages
-package import OwnerKeys
-package import ProtectedObjects
+import OwnerKeys
+package import Owners
+import ProtectedObjects
 import Refusals
 import SecretMemory
 import Synchronization
-package import Vault
+import Vault
 
 /// The passkeys of one owner as an authenticator uses them, for one request of a program: where they lie, and how the owner is
 /// verified.
@@ -27,25 +28,10 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         case browser
     }
 
-    /// Runs its argument while no keys of the owner change.
-    package typealias Exclusion = @Sendable (() throws -> Void) throws -> Void
-    /// Makes an object and runs its last argument, which stores it, while no keys of the owner change.
-    package typealias Making =
-        @Sendable (
-            borrowing RightStore.Draft, (ObjectRecord) throws -> Void
-        ) throws -> ObjectRecord
-
     let store: PasskeyStore
-    private let evaluator: Evaluator
-    private let keeper: any PasscodeKeeper
-    private let stretching: PasscodeStretching
-    private let trail: AuditTrail
+    private let account: OwnerAccount
     private let asking: Asking
     private let door: Door
-    private let whileChanging: Exclusion
-    private let make: Making
-    /// The daemon's time since the boot, suspended time included.
-    let clock: @Sendable () -> Duration
     private let first = Mutex<(any Error)?>(nil)
     private let latestProof = Mutex<PasskeyProof?>(nil)
     private let created = Mutex<Creation?>(nil)
@@ -57,22 +43,18 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         let replaced: [[UInt8]]
     }
 
-    package init(
-        _ store: PasskeyStore, evaluator: Evaluator, keeper: any PasscodeKeeper, stretching: PasscodeStretching,
-        trail: AuditTrail, asking: Asking, through door: Door, clock: @escaping @Sendable () -> Duration,
-        whileChanging: @escaping Exclusion, make: @escaping Making
-    ) {
-        self.store = store
-        self.evaluator = evaluator
-        self.keeper = keeper
-        self.stretching = stretching
-        self.trail = trail
+    /// - Parameter asking: names the program of the request.
+    package init(of account: OwnerAccount, asking: Asking, through door: Door) {
+        store = account.passkeys
+        self.account = account
         self.asking = asking
         self.door = door
-        self.clock = clock
-        self.whileChanging = whileChanging
-        self.make = make
     }
+
+    /// The daemon's time since the boot, suspended time included.
+    var clock: @Sendable () -> Duration { { [clock = account.clock] in clock.now().time } }
+    private var evaluator: Evaluator { account.evaluator }
+    private var trail: AuditTrail { account.trail }
 
     /// The first error; a status of CTAP says little of it.
     package var error: (any Error)? { first.withLock { $0 } }
@@ -213,7 +195,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             of: new.relyingParty.identifier, PasskeyAttributes(new, signatureCount: 1).encoded,
             using: PasskeyStore.requirement, PasskeyStore.availability,
             secret: SecretBytes(random: PasskeySecret.byteCount))
-        let record = try make(draft) { record in
+        let record = try account.make(draft) { record in
             try asking.cancellation.check()
             try store.insert(record)
         }
@@ -272,7 +254,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
 
     private func removePasskey(_ identifier: [UInt8]) throws {
         let passkey = try store.find(identifier)
-        try whileChanging { try store.remove(passkey.record.id) }
+        try account.changing.withLock { try store.remove(passkey.record.id) }
         trail.note(
             AuditTrail.Event(
                 name: "passkey-remove", program: asking.caller.program,
@@ -290,9 +272,9 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     private func opened(_ passkey: Passkey, by evaluation: Evaluation) throws -> OpenedPasskey {
         let rights = store.rights
         let opener = try RightOpener(
-            passkey.record, label: nil, in: rights.vault, ring: rights.ring, stretching: stretching)
+            passkey.record, label: nil, in: rights.vault, ring: rights.ring, stretching: account.stretching)
         return OpenedPasskey(
-            right: try keeper.exclusively { try opener.opened(by: evaluation, enclave: rights.enclave) })
+            right: try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: rights.enclave) })
     }
 
     private func event(_ name: String, _ relyingParty: RelyingPartyName) -> AuditTrail.Event {

@@ -97,10 +97,9 @@ struct BrowserTokenTests {
         let door = BrowserAuthenticator()
         weak var held: OwnerPasskeys?
         func run(_ command: [UInt8]) throws -> [UInt8] {
-            let passkeys = fixture.account.ownerPasskeys(
-                try fixture.asking(on: connection), fixture.account.trail, through: .browser)
+            let passkeys = OwnerPasskeys(of: fixture.account, asking: try fixture.asking(on: connection), through: .browser)
             held = passkeys
-            return try door.answer(command, with: passkeys, endedBy: {})
+            return try door.answer(command, with: passkeys, endedBy: RequestCancellation())
         }
         for command in [BrowserClient.creation(named: "ada"), BrowserClient.creation(of: 2, named: "bob")] {
             agree()
@@ -116,8 +115,7 @@ struct BrowserTokenTests {
 
     @Test func `a proof that waits for a command holds what opens slots, and nothing else`() throws {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
-        let passkeys = fixture.account.ownerPasskeys(
-            try fixture.asking(on: connection), fixture.account.trail, through: .browser)
+        let passkeys = OwnerPasskeys(of: fixture.account, asking: try fixture.asking(on: connection), through: .browser)
         agree()
         let request = InteractionRequest(
             purpose: .getAssertion, relyingParty: RelyingPartyName(identifier: ExactName(BrowserClient.domain)))

@@ -364,7 +364,7 @@ private final class MemoryStage {
     private static let hash = [UInt8](repeating: 7, count: 32)
 
     private func platform() throws -> PlatformAuthenticator {
-        fixture.account.platformAuthenticator(try fixture.asking(on: own), fixture.account.trail)
+        fixture.account.platformAuthenticator(try fixture.asking(on: own))
     }
 
     private var passkeys: [Work] {

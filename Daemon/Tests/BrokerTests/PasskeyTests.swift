@@ -42,7 +42,7 @@ struct PasskeyTests {
     private func authenticator(
         _ cancellation: RequestCancellation = RequestCancellation()
     ) throws -> PlatformAuthenticator {
-        fixture.account.platformAuthenticator(try fixture.asking(on: connection, cancellation), fixture.account.trail)
+        fixture.account.platformAuthenticator(try fixture.asking(on: connection, cancellation))
     }
 
     private struct Silent: CredentialQuestion {
@@ -173,7 +173,7 @@ struct PasskeyTests {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
         let asking = try fixture.asking(on: connection)
         fixture.prompter.prepare([.text("another horse 8")])
-        let asserted = try fixture.account.platformAuthenticator(asking, fixture.account.trail)
+        let asserted = try fixture.account.platformAuthenticator(asking)
             .assert(Self.assertion(), with: Silent(), until: Cancellation())
         #expect(asserted.authenticatorData[33..<37] == [0, 0, 0, 3])
     }
@@ -229,14 +229,14 @@ struct PasskeyTests {
     @Test func `a passkey without secrets signs in without outputs`() throws {
         // Browsers make such passkeys; programs never do.
         let asking = try fixture.asking(on: connection)
-        let passkeys = fixture.account.ownerPasskeys(asking, fixture.account.trail, through: .browser)
+        let passkeys = OwnerPasskeys(of: fixture.account, asking: asking, through: .browser)
         let making = CBORValue.map([
             1: .bytes(Self.hash(Data())), 2: .map(["id": .text(Self.domain)]), 3: .map(["id": .bytes([1])]),
             4: .array([.map(["alg": .number(-7), "type": .text("public-key")])]), 7: .map(["rk": .boolean(true)]),
         ])
         fixture.prompter.prepare([Self.passcode])
         let answer = try BrowserAuthenticator()
-            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys, endedBy: {})
+            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys, endedBy: RequestCancellation())
         try #require(answer.first == CTAPStatus.success.rawValue)
         try PlatformAuthenticator(passkeys).finishCreation(isReleased: true)
         var assertion = Self.assertion()

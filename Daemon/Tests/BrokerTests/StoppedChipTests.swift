@@ -99,8 +99,7 @@ import UnixSocket
 
     @Test func `while a passkey is made, a new item waits for no chip`() throws {
         let connection = try UnixSocket.connect(to: fixture.socketPath)
-        let passkeys = fixture.account.ownerPasskeys(
-            try fixture.asking(on: connection), fixture.account.trail, through: .program)
+        let passkeys = OwnerPasskeys(of: fixture.account, asking: try fixture.asking(on: connection), through: .program)
         let domain = RelyingPartyName(identifier: "example.org")
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
         let proof = try passkeys.verify(

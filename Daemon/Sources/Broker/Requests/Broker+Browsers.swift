@@ -15,14 +15,12 @@ extension Broker {
     func answerAuthenticatorCommand(_ exchange: Exchange) throws -> Reply {
         try requireBrowser(exchange)
         let asking = try exchange.asking(.withoutReason)
-        let passkeys = exchange.account.ownerPasskeys(asking, exchange.trail, through: .browser)
+        let passkeys = OwnerPasskeys(of: exchange.account, asking: asking, through: .browser)
         let command = unsafe exchange.request.tail.withUnsafeBytes { unsafe [UInt8]($0) }
         var isReleased = false
         defer { finishCreation(by: PlatformAuthenticator(passkeys), isReleased: isReleased) }
-        let answer = try exchange.session.browserAuthenticator.answer(command, with: passkeys) {
-            [cancellation = asking.cancellation] in
-            cancellation.cancel(.locked)
-        }
+        let answer = try exchange.session.browserAuthenticator.answer(
+            command, with: passkeys, endedBy: asking.cancellation)
         record(passkeys.error, exchange)
         try release(of: passkeys, exchange, asking)
         isReleased = answer.first == 0

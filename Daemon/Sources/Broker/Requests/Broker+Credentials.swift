@@ -202,7 +202,7 @@ extension Broker {
         _ attachment: AuthenticatorAttachment, _ exchange: Exchange, _ asking: Asking
     ) -> (any CredentialAuthenticator)? {
         if let given = authenticators[attachment] { return given }
-        return attachment == .platform ? exchange.account.platformAuthenticator(asking, exchange.trail) : nil
+        return attachment == .platform ? exchange.account.platformAuthenticator(asking) : nil
     }
 
     private static func name(of attachment: AuthenticatorAttachment) -> DisplayText {
