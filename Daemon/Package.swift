@@ -165,7 +165,8 @@ let package = Package(
             name: "Passkeys",
             dependencies: [
                 shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "ExactNames", "KeySlots", "Vault",
-                "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects", "Threading",
+                "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects",
+                "Threading",
             ],
             swiftSettings: strict),
         // One user of the store: keys, rights, items, and how they are asked.
@@ -179,10 +180,20 @@ let package = Package(
                 "ProtectedObjects",
             ],
             swiftSettings: strict),
+        // Opens a store and its log, and moves it into another enclave.
+        .target(
+            name: "Opening",
+            dependencies: [
+                shared, logging, "Enclave", "TPMEnclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "AuditLog",
+                "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings", "AssociationFiles", "Refusals",
+                "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects",
+            ],
+            swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                "Owners", "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots",
+                "Opening", "Owners", "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys",
+                "KeySlots",
                 "Vault",
                 "AuditLog",
                 "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "Settings", "DeviceEvents",
@@ -195,7 +206,7 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "Owners", "Settings", "Threading", shared, logging, arguments,
+                "AssociationFiles", "Broker", "Opening", "Owners", "Settings", "Threading", shared, logging, arguments,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -386,7 +397,8 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Owners", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects", "Refusals",
+                "Broker", "Opening", "Owners", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects",
+                "Refusals",
                 "KeySlots",
                 "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "PromptProtocol", "Settings", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
@@ -432,7 +444,8 @@ let package = Package(
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Owners", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave", "PromptProtocol",
+                "Broker", "Opening", "Owners", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave",
+                "PromptProtocol",
                 "Prompting", "Settings", "Simulation", "Vault", "StoreTestSupport", shared, crypto, logging,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
@@ -460,7 +473,7 @@ let package = Package(
                 "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
                 .product(name: "IndependentTools", package: "Ostiary"),
                 .product(name: "WireTranscripts", package: "Ostiary"),
-                "Broker", "Owners", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers",
+                "Broker", "Opening", "Owners", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers",
                 "Refusals",
                 "AssociationFiles", "ExactNames", "Prompting", "Settings", "Simulation", "AuditLog", "Passcodes",
                 "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
@@ -485,7 +498,8 @@ let package = Package(
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
                 "ostiary-fingerprint", "ostiary-templates", "test-caller", "Prompting", "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Owners", "BrokerTestSupport",
+                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
+                "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", cbor, shared, simulatorMessages, grdb,
             ],
             swiftSettings: adapter),

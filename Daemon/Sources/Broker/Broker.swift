@@ -9,6 +9,7 @@ import Enclave
 import ExactNames
 import Foundation
 import Logging
+import Opening
 import OstiaryMessages
 import OwnerKeys
 package import Owners
@@ -26,23 +27,24 @@ import Vault
 /// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:)``;
 /// what each may bring is in `RequestTable.swift`; whether it is allowed is `plan` in the module AccessControl.
 package final class Broker: Sendable {
-    let log: Logger
-    let configuration: BrokerConfiguration
-    let store: SharedStore
+    let opened: OpenedStore
+    var log: Logger { opened.log }
+    var configuration: BrokerConfiguration { opened.configuration }
+    var store: SharedStore { opened.shared }
     var enclave: any Enclave { store.enclave }
     var vault: Vault { store.vault }
-    let attestationKeys: AttestationKeyFile
-    let clock: any BootClock
-    let prompter: any Prompter
+    var attestationKeys: AttestationKeyFile { opened.attestationKeys }
+    var clock: any BootClock { opened.clock }
+    var prompter: any Prompter { opened.prompter }
+    /// Nil where no chip counts.
+    var rollback: StoreRollback? { opened.rollback }
     /// The users whom this daemon serves: today the one whom it runs as.
-    package let accounts: [OwnerAccount]
+    package var accounts: [OwnerAccount] { opened.accounts }
     let sessions = SessionRegistry()
     let slowRequests = SlowRequestQuota()
     let readings = SlowRequestQuota(ofProgram: SessionLimits.readingCountOfProgram, total: SessionLimits.readingTotal)
     let credentials = CredentialQuota()
     let authenticators: CredentialAuthenticators
-    /// Nil where no chip counts.
-    let rollback: StoreRollback?
     let associations: Associations
     let grantEnds = WorkThread(name: "ostiary-grant-ends")
     let watches = EnvironmentWatches()
@@ -51,22 +53,12 @@ package final class Broker: Sendable {
     /// Nil where readers are not followed.
     let plugs = Mutex<PlugWatcher?>(nil)
 
-    init(
-        configuration: BrokerConfiguration, log: Logger, store: SharedStore, attestationKeys: AttestationKeyFile,
-        clock: any BootClock, prompter: any Prompter, accounts: [OwnerAccount],
-        authenticators: CredentialAuthenticators, rollback: StoreRollback?
-    ) {
-        self.configuration = configuration
-        self.log = log
-        self.store = store
-        self.attestationKeys = attestationKeys
-        self.clock = clock
-        self.prompter = prompter
+    init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators) {
+        self.opened = opened
+        let configuration = opened.configuration
         // Before there are other secrets that could use up the memory that may be locked.
         SecretMemoryStatus.keepAsideForPasscodes()
-        self.accounts = accounts
         self.authenticators = authenticators
-        self.rollback = rollback
         associations = Associations(
             program: configuration.associationProgram, folder: configuration.associationsDirectory,
             trustedUserID: configuration.associationsUserID, server: configuration.associationServer)
@@ -101,12 +93,8 @@ package final class Broker: Sendable {
         for account in accounts { account.ring.wipe() }
         sessions.endAllGrants()
         grantEnds.finish()
-        for account in accounts { account.trail.writeFolded() }
-        store.log.close()
-        Self.coverChanges(of: vault, log)
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
-        guard sessions.isEmpty else { return }
-        do { try vault.close() } catch { log.error("the store was not closed", metadata: ["cause": "\(error)"]) }
+        opened.close(isIdle: sessions.isEmpty)
     }
 
     // MARK: answering

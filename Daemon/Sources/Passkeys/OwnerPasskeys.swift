@@ -1,4 +1,4 @@
-package import Auditing
+import Auditing
 package import AuthenticatorRequests
 package import Authenticators
 package import CTAP
@@ -11,6 +11,7 @@ import Foundation
 import OstiaryMessages
 import OwnerKeys
 package import Owners
+import Passcodes
 import ProtectedObjects
 import Refusals
 import SecretMemory

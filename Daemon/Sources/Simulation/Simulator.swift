@@ -6,6 +6,7 @@ import FingerprintReader
 import Foundation
 import Glibc
 package import Logging
+import Opening
 import OwnerKeys
 import Owners
 import Passcodes

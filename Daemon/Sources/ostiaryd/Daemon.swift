@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import Glibc
 import Logging
+import Opening
 import Owners
 import SecretMemory
 import Settings

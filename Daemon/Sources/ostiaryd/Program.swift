@@ -3,6 +3,7 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
+import Opening
 import Owners
 import Settings
 

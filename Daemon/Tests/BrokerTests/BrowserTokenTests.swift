@@ -97,7 +97,8 @@ struct BrowserTokenTests {
         let door = BrowserAuthenticator()
         weak var held: OwnerPasskeys?
         func run(_ command: [UInt8]) throws -> [UInt8] {
-            let passkeys = OwnerPasskeys(of: fixture.account, asking: try fixture.asking(on: connection), through: .browser)
+            let passkeys = OwnerPasskeys(
+                of: fixture.account, asking: try fixture.asking(on: connection), through: .browser)
             held = passkeys
             return try door.answer(command, with: passkeys, endedBy: RequestCancellation())
         }

@@ -4,6 +4,7 @@ import BrokerTestSupport
 import Foundation
 import GRDB
 import KeySlots
+import Opening
 import OstiaryMessages
 import SecretMemory
 import StoreTestSupport

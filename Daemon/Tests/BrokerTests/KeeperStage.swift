@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Enclave
 import Foundation
 import Glibc
+import Opening
 import PasscodeKeeperContract
 import Settings
 import StoreTestSupport

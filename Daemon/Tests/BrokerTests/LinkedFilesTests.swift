@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import Glibc
+import Opening
 import OstiaryMessages
 import StoreTestSupport
 import Testing

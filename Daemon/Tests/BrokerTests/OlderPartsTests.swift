@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import Foundation
 import GRDB
+import Opening
 import OstiaryMessages
 import SeededRandomness
 import StoreTestSupport

@@ -236,7 +236,8 @@ struct PasskeyTests {
         ])
         fixture.prompter.prepare([Self.passcode])
         let answer = try BrowserAuthenticator()
-            .answer([CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys, endedBy: RequestCancellation())
+            .answer(
+                [CTAPCommand.makeCredential.rawValue] + making.encoded, with: passkeys, endedBy: RequestCancellation())
         try #require(answer.first == CTAPStatus.success.rawValue)
         try PlatformAuthenticator(passkeys).finishCreation(isReleased: true)
         var assertion = Self.assertion()

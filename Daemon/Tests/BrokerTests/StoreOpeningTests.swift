@@ -3,6 +3,7 @@ import Enclave
 import Foundation
 import GRDB
 import Glibc
+import Opening
 import SecretMemory
 import StoreKeys
 import StoreTestSupport

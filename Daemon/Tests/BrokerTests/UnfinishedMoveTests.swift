@@ -2,6 +2,7 @@ import BrokerTestSupport
 import Foundation
 import GRDB
 import Logging
+import Opening
 import OwnerKeys
 import Owners
 import SecretMemory

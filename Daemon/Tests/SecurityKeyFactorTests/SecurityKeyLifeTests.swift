@@ -2,6 +2,7 @@ import Authenticators
 import BrokerTestSupport
 import Foundation
 import KeySlots
+import Opening
 import OstiaryMessages
 import Owners
 import Refusals

@@ -1,3 +1,4 @@
+import Opening
 import OstiaryMessages
 
 /// The doctor's finding on the counter that tells the newest copy of the store.

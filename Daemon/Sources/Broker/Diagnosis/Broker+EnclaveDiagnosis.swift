@@ -1,4 +1,5 @@
 import Enclave
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners

@@ -1,4 +1,5 @@
 import Authenticators
+import Opening
 import OstiaryMessages
 import Owners
 import PAMBiometry

@@ -5,6 +5,7 @@ import Callers
 import Enclave
 import ExactNames
 import Foundation
+import Opening
 import OstiaryMessages
 import Owners
 import ProtectedObjects

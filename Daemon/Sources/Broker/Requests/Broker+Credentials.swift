@@ -8,6 +8,7 @@ import Foundation
 import Logging
 import OstiaryMessages
 import Passcodes
+import Passkeys
 import PromptProtocol
 import Prompting
 import Refusals

@@ -2,6 +2,7 @@ import Authenticators
 import CLinuxShims
 import Foundation
 import Glibc
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners

@@ -1,19 +1,9 @@
 import AuditLog
 import Auditing
 import Logging
+import Opening
 import OstiaryMessages
 import Owners
-
-extension OlderStore {
-    /// Why the daemon does not open the store: what happened, why, what to do.
-    func refusal(in folder: String) -> String {
-        "The store in \(folder) is older than its audit log: record \(recordIndex) was written at change "
-            + "\(recordGeneration) of the store, which is at change \(storeGeneration). Somebody put an older vault.sqlite "
-            + "back without the log that belongs to it. Restore the whole folder from one backup; if the older store is the "
-            + "one you want, start ostiaryd once with --replace-damaged-log, which keeps the log as audit.log.damaged.N. Nothing "
-            + "was changed."
-    }
-}
 
 extension Broker {
     /// Reads the whole log: the start looked only at what lies behind the anchor.

@@ -6,6 +6,7 @@ import ExactNames
 import Foundation
 import KeySlots
 import Logging
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners

@@ -8,6 +8,7 @@ import ExactNames
 import FingerprintReader
 import Glibc
 import Logging
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners

@@ -1,6 +1,7 @@
 import Authenticators
 import Foundation
 import Logging
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners

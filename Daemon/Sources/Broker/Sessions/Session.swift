@@ -5,6 +5,7 @@ import Enclave
 import Foundation
 import Glibc
 import Logging
+import Opening
 import OstiaryMessages
 import OstiaryWire
 import OwnerKeys

@@ -2,6 +2,7 @@ import Broker
 import Foundation
 import Glibc
 import Logging
+import Opening
 import OwnerKeys
 import Owners
 import Passcodes

@@ -6,7 +6,7 @@ import ExactNames
 import FingerprintReader
 package import Owners
 import PAMProtocol
-import Prompting
+package import Prompting
 package import Settings
 import TemplateAnswers
 import UnixSocket
@@ -20,40 +20,40 @@ package struct BrokerConfiguration: Sendable {
     /// Absolute path of `ostiary-prompt`.
     package let promptProgram: String
     /// `ostiary-fido` lies beside it.
-    var securityKeyProgram: String { PathName.folder(of: promptProgram) + "/ostiary-fido" }
+    package var securityKeyProgram: String { PathName.folder(of: promptProgram) + "/ostiary-fido" }
     package let prompts: PromptConfiguration
     /// How long what is proved in a context counts there.
-    var contextLifetime: Duration { .seconds(prompts.contextSeconds) }
+    package var contextLifetime: Duration { .seconds(prompts.contextSeconds) }
     package let version: String
     /// Folder of the administrator's registrations of programs.
     package let applicationsDirectory: String
     /// Where the administrator registers programs for all users.
     package static let systemApplicationsDirectory = "/etc/ostiary/apps.d"
     /// Absolute path of `ostiary-association`.
-    let associationProgram: String
+    package let associationProgram: String
     /// Folder of the administrator's association files.
-    let associationsDirectory: String
+    package let associationsDirectory: String
     /// The user to whom these files must belong; root, except in tests.
-    let associationsUserID: UInt32
+    package let associationsUserID: UInt32
     /// Where the administrator confirms programs in place of domains.
     package static let systemAssociationsDirectory = "/etc/ostiary/associations.d"
     /// Where the files of domains are fetched, in tests.
-    let associationServer: AssociationServer
+    package let associationServer: AssociationServer
     /// Programs that share access groups without being registered; nil for none.
     private(set) var sharedPrograms: ProgramFolder?
     /// Path of the system bus's socket, which knows who sits at this machine; nil for the usual one.
-    let systemBus: String?
+    package let systemBus: String?
     /// Where fingers are known; nil for nowhere.
-    let fingers: FingerSources?
+    package let fingers: FingerSources?
     /// What knows faces; it counts only beside `fingers`. Nil where no face is looked for.
-    let face: FaceSource?
+    package let face: FaceSource?
     /// The name under which the store knows its user from before they were renamed; nil when nothing is to be taken over.
     package let adoptedUserName: String?
     /// The names of the options for tests that the daemon was started with.
-    let testOptions: [String]
+    package let testOptions: [String]
     /// Whether the opening of the store asks for the password of the TPM's owner, where it needs one. If not, it throws
     /// `EnclaveError.ownerPassword`, and the caller asks.
-    var asksOwnerPassword = true
+    package var asksOwnerPassword = true
 
     package init(
         user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
@@ -91,7 +91,7 @@ package struct BrokerConfiguration: Sendable {
     }
 
     /// The buses that know the user's session.
-    var sessionBuses: SessionBuses {
+    package var sessionBuses: SessionBuses {
         let standard = SessionBuses.standard(of: user.id)
         return SessionBuses(system: systemBus ?? standard.system, user: standard.user)
     }

@@ -1,26 +1,26 @@
-import Authenticators
+package import Authenticators
 import Enclave
 import Glibc
 import OstiaryMessages
-import Owners
-import Prompting
-import PromptProtocol
+package import Owners
+package import Prompting
+package import PromptProtocol
 import Refusals
-import SecretMemory
+package import SecretMemory
 
 /// Asks for the password of the owner hierarchy of the TPM, when a piece of work needs it. Nobody is asked where the owner has
 /// none. The password is lent to the work alone and then wiped.
 ///
 /// The chip counts no wrong password of this hierarchy. So the tries are few, and a program cannot let a person type on.
-struct OwnerPasswordQuestion {
+package struct OwnerPasswordQuestion {
     /// The step that needs the owner.
-    let operation: String
+    package let operation: String
     /// The program's own words, and its title for cancelling.
-    var reason: DisplayText?
-    var cancelTitle: DisplayText?
-    var isShownInFull = false
+    package var reason: DisplayText?
+    package var cancelTitle: DisplayText?
+    package var isShownInFull = false
     /// Puts the question; throws a ``Refusal`` when nobody answers.
-    let ask: (PromptQuestion) throws -> SecretBytes
+    package let ask: (PromptQuestion) throws -> SecretBytes
 
     private static let tryCount = 3
     private static let consequence =
@@ -31,7 +31,8 @@ struct OwnerPasswordQuestion {
     /// - Parameters:
     ///   - work: changes nothing when it throws ``EnclaveError/ownerPassword`` or ``EnclaveError/wrongOwnerPassword``.
     ///   - prepare: runs before the person is asked.
-    func permitting<Result>(_ work: () throws -> Result, beforeAsking prepare: () -> Void = {}) throws -> Result {
+    package func permitting<Result>(_ work: () throws -> Result, beforeAsking prepare: () -> Void = {}) throws -> Result
+    {
         do { return try work() } catch EnclaveError.ownerPassword {}
         prepare()
         var notice: DisplayText?
@@ -55,7 +56,7 @@ struct OwnerPasswordQuestion {
 
 extension OwnerPasswordQuestion {
     /// For a request of a program, which is asked where its other questions are.
-    init(to operation: String, _ prompter: any Prompter, _ asking: Asking) {
+    package init(to operation: String, _ prompter: any Prompter, _ asking: Asking) {
         let questioning = Questioning(prompter: prompter, asking: asking)
         self.init(
             operation: operation, reason: asking.question.reason, cancelTitle: asking.question.cancelTitle
@@ -70,7 +71,7 @@ extension OwnerPasswordQuestion {
     /// question would come without a cause that the person knows.
     ///
     /// - Parameter isByHand: whether somebody waits at the terminal.
-    init(to operation: String, _ prompter: any Prompter, startedBy user: SystemUser, isByHand: Bool) {
+    package init(to operation: String, _ prompter: any Prompter, startedBy user: SystemUser, isByHand: Bool) {
         self.init(operation: operation, isShownInFull: true) { question in
             guard isByHand else { throw Refusal.ownerNotAtStart }
             let caller = try PromptCaller.daemon(of: user)
@@ -85,7 +86,7 @@ extension OwnerPasswordQuestion {
     }
 
     /// Whether a person started this process in a terminal.
-    static var isByHand: Bool { isatty(STDIN_FILENO) == 1 }
+    package static var isByHand: Bool { isatty(STDIN_FILENO) == 1 }
 }
 
 extension Refusal {

@@ -1,10 +1,10 @@
-import AuditLog
-import Enclave
-import Vault
+package import AuditLog
+package import Enclave
+package import Vault
 
 /// Why a file of the state folder cannot be used, as the rest of a sentence for a person.
 extension VaultError {
-    var words: String {
+    package var words: String {
         switch self {
         case .missing: "vault.sqlite is missing"
         case .unreadable(let reason): reason.words
@@ -49,7 +49,7 @@ extension RowFault {
 }
 
 extension PrivateFileDefect {
-    var words: String {
+    package var words: String {
         switch self {
         case .notRegularFile: "it is not a plain file"
         case .foreignOwner: "it or its folder belongs to another user"
@@ -62,7 +62,7 @@ extension PrivateFileDefect {
 }
 
 extension AuditLogError {
-    var words: String {
+    package var words: String {
         switch self {
         case .missing: "it is missing"
         case .exists: "it exists already"

@@ -5,17 +5,18 @@ import Enclave
 import ExactNames
 import Foundation
 import Glibc
-import KeySlots
+package import KeySlots
 package import Logging
 import OwnerKeys
-import Owners
+package import Owners
 import Passcodes
 import PromptProtocol
 import ProtectedObjects
 import Refusals
-import SecretMemory
+package import SecretMemory
+import SecurityKeys
 package import Settings
-import Vault
+package import Vault
 
 /// Makes a new store with its keys in another enclave, beside the present one, which stays as it is. Items and registrations
 /// of programs come along. Private keys cannot: they never leave their enclave.
@@ -46,13 +47,14 @@ package struct EnclaveMove {
     ///
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
     package func run() throws {
-        let former = try Broker.open(configuration, log: log)
+        let former = try OpenedStore.open(
+            configuration, log: log, securityKeys: SecurityKeys(program: configuration.securityKeyProgram))
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
         do {
             try account.applications.requireRead()
-            let inventory = try MoveInventory(account, former.vault)
+            let inventory = try MoveInventory(account, former.shared.vault)
             say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
             try copy(inventory, account, from: former)
         } catch let failure as StartQuestion.Unanswered {
@@ -70,8 +72,8 @@ package struct EnclaveMove {
         .store("Nothing was moved. \(words)")
     }
 
-    private func requireOther(_ former: Broker) throws {
-        guard former.enclave.kind != kind.enclave else {
+    private func requireOther(_ former: OpenedStore) throws {
+        guard former.shared.enclave.kind != kind.enclave else {
             throw stopped("The keys of this store are in the enclave `\(kind.rawValue)` already.")
         }
         for path in [newFolder, unfinishedFolder] {
@@ -84,7 +86,7 @@ package struct EnclaveMove {
 
     // MARK: copying
 
-    private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: Broker) throws {
+    private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: OpenedStore) throws {
         let question = StartQuestion(
             user: configuration.user, keeper: account.keeper, prompter: former.prompter,
             operation: "copy the store into \(kind.place)", consequence: inventory.consequence)
@@ -98,14 +100,14 @@ package struct EnclaveMove {
             account, passcode: SharedPasscode(SecretBytes(copying: answer.passcode)), openedWith: halves, former)
     }
 
-    final class SharedPasscode {
-        let bytes: SecretBytes
-        init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+    package final class SharedPasscode {
+        package let bytes: SecretBytes
+        package init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
     }
 
     /// Makes the new store. After a failure nothing of it is left.
-    func make(
-        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker
+    package func make(
+        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: OpenedStore
     ) throws {
         if let passcode { try requireStrong(passcode.bytes) }
         let event = AuditTrail.Event(name: "enclave.move", program: .daemonStart, operation: kind.rawValue)
@@ -140,10 +142,10 @@ package struct EnclaveMove {
 
     /// Returns the number of items that were copied.
     private func makeStore(
-        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: Broker,
+        _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: OpenedStore,
         _ event: AuditTrail.Event
     ) throws -> Int {
-        let made = try Broker.open(newConfiguration, log: log)
+        let made = try OpenedStore.open(newConfiguration, log: log, securityKeys: nil)
         do {
             let copied = try fill(made, account, passcode: passcode, openedWith: halves, former, event)
             made.close()
@@ -156,8 +158,8 @@ package struct EnclaveMove {
     }
 
     private func fill(
-        _ made: Broker, _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf],
-        _ former: Broker, _ event: AuditTrail.Event
+        _ made: OpenedStore, _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf],
+        _ former: OpenedStore, _ event: AuditTrail.Event
     ) throws -> Int {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
@@ -166,7 +168,7 @@ package struct EnclaveMove {
         }
         for registration in account.applications.stored { try new.applications.store(registration) }
         var copied = 0
-        for id in try former.vault.read({ try $0.itemIDs(owner: account.id) }) {
+        for id in try former.shared.vault.read({ try $0.itemIDs(owner: account.id) }) {
             if try account.items.copy(id, into: new.items, openedWith: halves) { copied += 1 }
         }
         new.trail.note(event)
@@ -195,21 +197,6 @@ package struct EnclaveMove {
     }
 }
 
-extension Broker {
-    /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
-    /// numbers.
-    fileprivate func leaveChip(saying say: (String) -> Void) {
-        do {
-            for account in accounts { try (enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes) }
-            try rollback?.removeCounter()
-        } catch {
-            say(
-                "Indexes of the unfinished store stay in the TPM (\(error)). `tpm2_getcap handles-nv-index` lists all indexes."
-            )
-        }
-    }
-}
-
 extension EnclaveConfiguration.Kind {
     fileprivate var enclave: EnclaveKind {
         switch self {
@@ -227,7 +214,7 @@ extension EnclaveConfiguration.Kind {
 }
 
 /// The objects of a store that come along into another enclave, and those that stay.
-struct MoveInventory {
+package struct MoveInventory {
     private let rights: [String]
     private let keys: [String]
     private let passkeyCount: Int
@@ -236,7 +223,7 @@ struct MoveInventory {
     private let lostRegistrationCount: Int
     private let securityKeyCount: Int
 
-    init(_ account: OwnerAccount, _ vault: Vault) throws {
+    package init(_ account: OwnerAccount, _ vault: Vault) throws {
         func names(_ kind: ObjectKind) throws -> [String] {
             try vault.read { reader in
                 try reader.objectIDs(owner: account.id, kind: kind).map { id in
@@ -259,11 +246,11 @@ struct MoveInventory {
 
     private var keyCount: Int { rights.count + keys.count + passkeyCount }
 
-    var consequence: String {
+    package var consequence: String {
         "\(keyCount) private keys do not come along: they never leave their enclave. The present store stays as it is."
     }
 
-    func words(folder: String, newFolder: String, _ kind: EnclaveConfiguration.Kind) -> String {
+    package func words(folder: String, newFolder: String, _ kind: EnclaveConfiguration.Kind) -> String {
         let stays =
             rights.map { "  right    \(DisplayText(fact: $0).string)" }
             + keys.map { "  key      \(DisplayText(fact: $0).string)" }

@@ -3,34 +3,34 @@ import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
-import OwnerKeys
-import Owners
-import Prompting
+package import OwnerKeys
+package import Owners
+package import Prompting
 import PromptProtocol
 import Refusals
 import SecretMemory
 import UnixSocket
 
 /// Asks the person who starts the daemon by hand, on the terminal that it was started on. Nobody is served meanwhile.
-struct StartQuestion {
-    let user: SystemUser
-    let keeper: any PasscodeKeeper
-    let prompter: any Prompter
+package struct StartQuestion {
+    package let user: SystemUser
+    package let keeper: any PasscodeKeeper
+    package let prompter: any Prompter
     /// The step that the answer permits.
-    let operation: String
+    package let operation: String
     /// The consequence that the person must know.
-    let consequence: String
+    package let consequence: String
 
     private static let tryCount = 3
 
     /// The typed passcode, and the keys that it opens.
-    struct Answer: ~Copyable {
+    package struct Answer: ~Copyable {
         let passcode: SecretBytes
         let proved: ProvedPasscode
     }
 
     /// Why nobody was proved.
-    struct Unanswered: Error {
+    package struct Unanswered: Error {
         /// The rest of a sentence that begins with "it was not done".
         let words: String
         var isWithoutPasscode = false
@@ -39,7 +39,7 @@ struct StartQuestion {
     /// Returns when the passcode was proved.
     ///
     /// - Throws: ``Unanswered``, and other errors for a store that does not work.
-    func provePasscode() throws -> Answer {
+    package func provePasscode() throws -> Answer {
         do {
             try keeper.requireRecords()
             return try prove()
@@ -73,7 +73,7 @@ struct StartQuestion {
     }
 
     /// Returns when the person confirmed, where there is no passcode.
-    func confirm() throws {
+    package func confirm() throws {
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(consequence)), operation: DisplayText(operation), isShownInFull: true,
             isUnproved: true)
@@ -87,7 +87,7 @@ struct StartQuestion {
 
 extension PromptCaller {
     /// The daemon itself, on the terminal that it was started on.
-    static func daemon(of user: SystemUser) throws -> PromptCaller {
+    package static func daemon(of user: SystemUser) throws -> PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let terminal = SharedDescriptor(passedDevice: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))
         return PromptCaller(

@@ -1,21 +1,21 @@
-import Enclave
-import Foundation
-import Logging
+package import Enclave
+package import Foundation
+package import Logging
 import OstiaryMessages
 import Refusals
 import SecretMemory
-import StoreKeys
-import Vault
+package import StoreKeys
+package import Vault
 
 /// The counter in the chip that tells the newest copy of a store from every older one.
-struct StoreRollback: Sendable {
+package struct StoreRollback: Sendable {
     private let enclave: any CountingEnclave
     private let keys: StoreKeys
     private let vault: Vault
     private let log: Logger
 
     /// Nil for a store whose enclave has no counters.
-    init?(_ enclave: any Enclave, keys: StoreKeys, vault: Vault, log: Logger) {
+    package init?(_ enclave: any Enclave, keys: StoreKeys, vault: Vault, log: Logger) {
         guard let enclave = enclave as? any CountingEnclave else { return nil }
         self.enclave = enclave
         self.keys = keys
@@ -24,13 +24,14 @@ struct StoreRollback: Sendable {
     }
 
     /// The counter of a store that is about to be made.
-    static func newMark(in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data) throws -> RollbackMark {
+    package static func newMark(in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data) throws -> RollbackMark
+    {
         let made = try enclave.makeCounter(authorization(keys, storeID: storeID), of: storeID)
         return RollbackMark(counter: made.counter, value: made.value)
     }
 
     /// Whether the chip has the counter of a store whose database is not there.
-    static func hasCounter(
+    package static func hasCounter(
         in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data
     ) throws(EnclaveError) -> Bool {
         try enclave.hasCounter(of: storeID, authorization: authorization(keys, storeID: storeID))
@@ -45,7 +46,7 @@ struct StoreRollback: Sendable {
     // MARK: at the start
 
     /// The counter's evidence against the store; nil when it is the newest copy. Its counter then follows it.
-    func begin() throws(EnclaveError) -> RollbackDoubt? {
+    package func begin() throws(EnclaveError) -> RollbackDoubt? {
         guard let mark = vault.rollbackMark else { return .uncounted }
         // The daemon may have been killed between a commit and the step.
         let reading = try advance(to: mark)
@@ -71,13 +72,13 @@ struct StoreRollback: Sendable {
     private func follow() { vault.follow(self) }
 
     /// Removes the counter: the store is given up.
-    func removeCounter() throws(EnclaveError) {
+    package func removeCounter() throws(EnclaveError) {
         guard let mark = vault.rollbackMark else { return }
         try enclave.removeCounter(mark.counter)
     }
 
     /// Takes the store for the newest copy from now on.
-    func accept(_ doubt: RollbackDoubt) throws {
+    package func accept(_ doubt: RollbackDoubt) throws {
         let mark = try acceptedMark(doubt)
         try vault.write("rollback.accept") { $0.setRollbackMark(mark) }
         try advance(to: mark.value)
@@ -97,7 +98,7 @@ struct StoreRollback: Sendable {
     // MARK: for the doctor
 
     /// The counter's evidence now; nil when it stands where the store says.
-    func state() throws(EnclaveError) -> State {
+    package func state() throws(EnclaveError) -> State {
         guard let mark = vault.rollbackMark else { return .doubted(.uncounted) }
         let authorization = Self.authorization(keys, storeID: vault.storeID.bytes)
         let reading = try enclave.read(mark.counter, authorization: authorization)
@@ -108,7 +109,7 @@ struct StoreRollback: Sendable {
         }
     }
 
-    enum State: Equatable {
+    package enum State: Equatable {
         case inStep(at: UInt64)
         /// A change is on disk, and the counter did not follow yet.
         case owed
@@ -117,13 +118,13 @@ struct StoreRollback: Sendable {
 }
 
 extension StoreRollback: RollbackCounter {
-    func advance(to value: UInt64) throws {
+    package func advance(to value: UInt64) throws {
         guard let mark = vault.rollbackMark else { throw Refusal.counterElsewhere }
         let reading = try advance(to: RollbackMark(counter: mark.counter, value: value))
         guard reading == .value(value) else { throw Refusal.counterElsewhere }
     }
 
-    func noteOwedStep(because error: any Error) {
+    package func noteOwedStep(because error: any Error) {
         log.error("the store's counter in the TPM did not follow a change", metadata: ["cause": "\(error)"])
     }
 }
@@ -136,7 +137,7 @@ extension Refusal {
 }
 
 /// Why a store may not be the newest copy.
-enum RollbackDoubt: Equatable, Sendable {
+package enum RollbackDoubt: Equatable, Sendable {
     /// This many steps were counted since this copy was made.
     case older(by: UInt64)
     /// The counter stands below every number that it can have, as if the chip itself had been put back.
@@ -147,7 +148,7 @@ enum RollbackDoubt: Equatable, Sendable {
     case uncounted
 
     /// Whether the counter itself is in order.
-    var isOfCopy: Bool {
+    package var isOfCopy: Bool {
         switch self {
         case .older, .counterBehind: true
         case .counterMissing, .counterReplaced, .uncounted: false
@@ -155,7 +156,7 @@ enum RollbackDoubt: Equatable, Sendable {
     }
 
     /// The doubt as a sentence about the store in `path`.
-    func words(_ path: String) -> String {
+    package func words(_ path: String) -> String {
         switch self {
         case .older(let count):
             "The store in \(path) is not the newest copy: the TPM counted \(count) more \(count == 1 ? "step" : "steps") than "
@@ -175,7 +176,7 @@ enum RollbackDoubt: Equatable, Sendable {
     }
 
     /// The advice for all cases.
-    static let advice =
+    package static let advice =
         "Put the newest copy in its place. If there is none, end the daemon and run `ostiaryd --accept-older-store` once by hand, "
         + "with its two folders: it asks for the passcode of this copy. Later changes are lost."
 }

@@ -1,0 +1,217 @@
+import AccessControl
+import AuditLog
+package import Auditing
+package import Authenticators
+import Callers
+package import Enclave
+import ExactNames
+import Foundation
+import Glibc
+import KeySlots
+package import Logging
+package import OwnerKeys
+package import Owners
+package import Passcodes
+package import Prompting
+import Refusals
+import SecretMemory
+package import SecurityKeys
+import Settings
+package import StoreKeys
+package import Vault
+
+/// A store whose keys, rows and log are open, with the accounts of its owners.
+package struct OpenedStore: Sendable {
+    package let configuration: BrokerConfiguration
+    package let log: Logger
+    package let clock: any BootClock
+    package let prompter: any Prompter
+    package let shared: SharedStore
+    /// Nil where no chip counts.
+    package let rollback: StoreRollback?
+    package let attestationKeys: AttestationKeyFile
+    package let accounts: [OwnerAccount]
+
+    /// Opens the state folder, or makes a new one when there is nothing in it.
+    ///
+    /// - Parameters:
+    ///   - securityKeys: speaks to security keys that are factors; nil where no key is looked for.
+    ///   - stretching: how typed secrets are stretched.
+    ///   - prompter: how people are asked; nil for `ostiary-prompt` as configured.
+    ///   - clock: counts the delays after wrong passcodes; nil for the system's.
+    ///   - observer: told about each commit.
+    ///   - replacingDamagedLog: replaces a damaged audit log by a new one, keeping the old file.
+    ///   - acceptingOlderStore: asks for the passcode when the store is not the newest copy, and then takes it for that.
+    ///   - added: authenticators besides passcode and application password.
+    ///   - space: gives the free space on the disk of the log.
+    ///   - around: replaces the enclave for keys.
+    package static func open(
+        _ configuration: BrokerConfiguration, log: Logger, securityKeys: SecurityKeys?,
+        stretching: PasscodeStretching = .argon2id, prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil,
+        observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false, acceptingOlderStore: Bool = false,
+        adding added: AddedAuthenticators = .none, space: (@Sendable () -> DiskSpace?)? = nil,
+        around: (any Enclave) -> any Enclave = { $0 }
+    ) throws -> OpenedStore {
+        let user = configuration.user
+        let clock = try clock ?? Self.systemClock()
+        let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
+        let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
+        let prompter = prompter ?? Self.systemPrompter(configuration)
+        let question = OwnerPasswordQuestion(
+            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, isByHand: isByHand)
+        func permitted<Result>(_ work: () throws -> Result) throws -> Result {
+            guard configuration.asksOwnerPassword else { return try work() }
+            do { return try question.permitting(work) } catch let refusal as Refusal {
+                throw BrokerOpeningError.enclave(
+                    "The owner hierarchy of the TPM has a password, and the store in \(state.path) needs it now. "
+                        + refusal.explanation)
+            }
+        }
+        for name in try LinkedFiles(folder: state.path, userID: user.id).separate() {
+            log.notice(
+                "a file of the store had a second name, as in a backup of hard links, and is a copy of its own now",
+                metadata: ["file": "\(name)"])
+        }
+        let opening = StoreOpening(
+            path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave)
+        let (enclave, keys, vault) = try permitted { try opening.open() }
+        let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
+        let doubt = try Self.doubt(rollback, state.path, isAccepting: acceptingOlderStore)
+        do {
+            let owner = try Self.openedOwner(configuration, in: vault, enclave)
+            let audit = try AuditOpening(
+                vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory,
+                userID: user.id
+            ).open(replacingDamaged: replacingDamagedLog)
+            let enclave = around(enclave)
+            let folder = configuration.stateDirectory
+            let store = SharedStore(
+                vault: vault, keys: keys, enclave: enclave,
+                log: SharedLog(
+                    audit: audit, vault: vault, log: log, space: space ?? { DiskSpace(of: folder) },
+                    now: { clock.now().time }))
+            let services = OwnerServices(
+                clock: clock, stretching: stretching, prompter: prompter, log: log,
+                programs: ProgramSources(
+                    systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
+                factors: FactorSources(
+                    fingers: configuration.fingers, face: configuration.face,
+                    securityKeys: securityKeys, added: added))
+            let account = OwnerAccount(owner, in: store, with: services)
+            if let doubt, let rollback {
+                try OlderStoreAcceptance(
+                    path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
+                ).ask()
+                try permitted { try rollback.accept(doubt) }
+                account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
+            }
+            Self.coverChanges(of: vault, log)
+            return OpenedStore(
+                configuration: configuration, log: log, clock: clock, prompter: prompter, shared: store,
+                rollback: rollback,
+                attestationKeys: AttestationKeyFile(directory: folder, ownedBy: user.id, keys: keys),
+                accounts: [account])
+        } catch let error as VaultError {
+            throw BrokerOpeningError.store(
+                "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "
+                    + "backup, or move the folder away to start with an empty store.")
+        }
+    }
+
+    private static func openedOwner(
+        _ configuration: BrokerConfiguration, in vault: Vault, _ enclave: any Enclave
+    ) throws -> OpenedOwner {
+        let user = configuration.user
+        do {
+            let owner = try StoredOwner.current(
+                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
+            return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
+        } catch let error as OwnerOpeningError { throw BrokerOpeningError.owner(error) }
+    }
+
+    /// Why the store may not be the newest copy. The person who starts the daemon may accept it; nobody else can.
+    private static func doubt(
+        _ rollback: StoreRollback?, _ path: String, isAccepting: Bool
+    ) throws -> RollbackDoubt? {
+        let doubt: RollbackDoubt?
+        do { doubt = try rollback?.begin() } catch {
+            throw BrokerOpeningError.enclave(
+                "The TPM did not say how old the store in \(path) is (\(error)), so the daemon does not start. Start it again; if "
+                    + "it stays so, end the programs that use the TPM, or restart the machine.")
+        }
+        guard let doubt, !isAccepting else { return doubt }
+        throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
+    }
+
+    private static func systemClock() throws -> SystemBootClock {
+        do { return try SystemBootClock() } catch {
+            switch error {
+            case .shiftedTime(let seconds, _):
+                throw BrokerOpeningError.clock(
+                    "The daemon runs in a time namespace that moves the boot clock by \(seconds) seconds, so the delays after "
+                        + "wrong passcodes cannot be measured. Start it outside of that namespace.")
+            case .timeOffsetUnreadable:
+                throw BrokerOpeningError.clock(
+                    "/proc/self/timens_offsets cannot be read, so the delays after wrong passcodes cannot be measured. "
+                        + "Make /proc complete and start again.")
+            case .bootIdentifierUnreadable:
+                throw BrokerOpeningError.clock(
+                    "/proc/sys/kernel/random/boot_id cannot be read, so the delays after wrong passcodes cannot be measured. "
+                        + "Make /proc complete and start again.")
+            }
+        }
+    }
+
+    private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
+        PromptQueue(ProcessPrompter(configuration))
+    }
+
+    // MARK: the end
+
+    /// Wipes every key, anchors the log and closes the store.
+    ///
+    /// - Parameter isIdle: whether nothing reads the store any more. If something does, the process's end closes it.
+    package func close(isIdle: Bool = true) {
+        for account in accounts { account.ring.wipe() }
+        for account in accounts { account.trail.writeFolded() }
+        shared.log.close()
+        Self.coverChanges(of: shared.vault, log)
+        guard isIdle else { return }
+        do { try shared.vault.close() } catch {
+            log.error("the store was not closed", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    /// Moves the store's counter if the store was changed since its last step: copies from before lose their worth.
+    static func coverChanges(of vault: Vault, _ log: Logger) {
+        do { try vault.coverChanges() } catch {
+            // The next irrevocable change tries it again, and is refused when that fails.
+            log.error("the store's counter in the TPM was not moved", metadata: ["cause": "\(error)"])
+        }
+    }
+}
+
+extension OpenedStore {
+    /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
+    /// numbers.
+    func leaveChip(saying say: (String) -> Void) {
+        do {
+            for account in accounts {
+                try (shared.enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes)
+            }
+            try rollback?.removeCounter()
+        } catch {
+            say(
+                "Indexes of the unfinished store stay in the TPM (\(error)). `tpm2_getcap handles-nv-index` lists all indexes."
+            )
+        }
+    }
+}
+
+extension ProcessPrompter {
+    package init(_ configuration: BrokerConfiguration) {
+        self.init(
+            program: configuration.promptProgram, configuration: configuration.prompts, userID: configuration.user.id,
+            buses: configuration.sessionBuses)
+    }
+}
