@@ -5,7 +5,7 @@ package import Enclave
 import Foundation
 import Glibc
 import Logging
-package import Opening
+import Opening
 import OstiaryMessages
 package import OwnerKeys
 package import Owners

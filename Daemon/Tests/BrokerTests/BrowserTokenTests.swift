@@ -9,6 +9,7 @@ import OstiaryMessages
 import OwnerKeys
 import Owners
 import PromptProtocol
+import Refusals
 import SecretMemory
 import Synchronization
 import Testing

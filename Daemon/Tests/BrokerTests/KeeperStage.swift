@@ -2,7 +2,6 @@ import BrokerTestSupport
 import Enclave
 import Foundation
 import Glibc
-import Opening
 import PasscodeKeeperContract
 import Settings
 import StoreTestSupport
@@ -12,6 +11,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import Opening
 @testable import OwnerKeys
 
 /// A store with one user and no broker, for the contract of the passcode's keeper.

@@ -2,6 +2,7 @@ import AccessControl
 import BrokerTestSupport
 import ExactNames
 import Foundation
+import Opening
 import OstiaryMessages
 import Owners
 import Settings

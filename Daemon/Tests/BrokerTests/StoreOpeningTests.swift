@@ -3,7 +3,6 @@ import Enclave
 import Foundation
 import GRDB
 import Glibc
-import Opening
 import SecretMemory
 import StoreKeys
 import StoreTestSupport
@@ -11,6 +10,7 @@ import Testing
 import Vault
 
 @testable import Broker
+@testable import Opening
 
 @Suite("Opening a store")
 struct StoreOpeningTests {

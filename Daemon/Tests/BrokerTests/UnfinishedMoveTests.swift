@@ -34,7 +34,7 @@ import Vault
         #expect(throws: VaultError.changedByOthers) {
             try move.make(
                 fixture.account, passcode: EnclaveMove.SharedPasscode(SecretBytes(text: BrokerFixture.passcode)),
-                openedWith: halves, fixture.broker)
+                openedWith: halves, fixture.broker.opened)
         }
         #expect(try tpm.permanentState() != before, "the chip was used")
         let indexes = try tpm.tool("tpm2_getcap", "handles-nv-index")

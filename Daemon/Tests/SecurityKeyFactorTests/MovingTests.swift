@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import Foundation
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
