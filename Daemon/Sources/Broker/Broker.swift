@@ -40,21 +40,26 @@ package final class Broker: Sendable {
     var rollback: StoreRollback? { opened.rollback }
     /// The users whom this daemon serves: today the one whom it runs as.
     package var accounts: [OwnerAccount] { opened.accounts }
-    let sessions = SessionRegistry()
-    let slowRequests = SlowRequestQuota()
-    let readings = SlowRequestQuota(ofProgram: SessionLimits.readingCountOfProgram, total: SessionLimits.readingTotal)
-    let credentials = CredentialQuota()
+    let sessions: SessionRegistry
+    let slowRequests: SlowRequestQuota
+    let readings: SlowRequestQuota
+    let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
     let associations: Associations
     let grantEnds = WorkThread(name: "ostiary-grant-ends")
-    let watches = EnvironmentWatches()
+    let watches: EnvironmentWatches
     /// Looks at environments that somebody watches, one after another.
     let looks = WorkThread(name: "ostiary-environment")
     /// Nil where readers are not followed.
     let plugs = Mutex<PlugWatcher?>(nil)
 
-    init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators) {
+    init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits = .ofOneUser) {
         self.opened = opened
+        sessions = SessionRegistry(limits.connections)
+        slowRequests = SlowRequestQuota(limits.slowRequests)
+        readings = SlowRequestQuota(limits.readings)
+        watches = EnvironmentWatches(limits.watches)
+        credentials = CredentialQuota(limits.credentials)
         let configuration = opened.configuration
         // Before there are other secrets that could use up the memory that may be locked.
         SecretMemoryStatus.keepAsideForPasscodes()

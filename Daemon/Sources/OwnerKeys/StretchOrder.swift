@@ -5,13 +5,17 @@ import Passcodes
 package struct StretchLimits: Equatable, Sendable {
     /// Computations at once.
     package let runCount: Int
-    /// Computations of one program that may wait. All programs together have at most as many
-    /// as there may be slow requests, see `SessionLimits`.
+    /// Computations of one program that may wait.
     package let waitingCountOfProgram: Int
+    /// Computations of all programs of one owner that may wait. All owners together have no limit: an owner waits for one turn of
+    /// each other owner, however many wait there.
+    package let waitingCountOfOwner: Int
 
-    package init(runCount: Int, waitingCountOfProgram: Int = 32) {
+    /// - Parameter waitingCountOfOwner: at least the slow requests and readings that one owner may have, see `SessionLimits`.
+    package init(runCount: Int, waitingCountOfProgram: Int = 32, waitingCountOfOwner: Int = 192) {
         self.runCount = runCount
         self.waitingCountOfProgram = waitingCountOfProgram
+        self.waitingCountOfOwner = waitingCountOfOwner
     }
 
     /// What a machine bears; one computation at least.
@@ -39,8 +43,11 @@ struct StretchOrder {
     enum Entry: Equatable {
         case turn(Ticket)
         case waits(Ticket)
-        case refused
+        case refused(Refused)
     }
+
+    /// The share of waiting computations that is used up.
+    enum Refused { case program, owner }
 
     let limits: StretchLimits
     /// Owners in the order of their turns. An owner without a waiting computation stays until the turn would have come:
@@ -66,7 +73,9 @@ struct StretchOrder {
             owners.append(owner)
             return .turn(ticket)
         }
-        guard owners[index].waitingCount(of: program.program) < limits.waitingCountOfProgram else { return .refused }
+        let owner = owners[index]
+        guard owner.waitingCount(of: program.program) < limits.waitingCountOfProgram else { return .refused(.program) }
+        guard owner.waitingCount < limits.waitingCountOfOwner else { return .refused(.owner) }
         let ticket = makeTicket()
         owners[index].enqueue(ticket, of: program.program)
         return .waits(ticket)

@@ -35,10 +35,13 @@ package final class StretchTurns: Sendable {
     /// Those who read much of the store, a piece in each turn: one at a time, so that a short reading waits for one piece at
     /// most, and no owner's or program's pieces keep another one's waiting for more than their turn.
     package static let ofReading = StretchTurns(
-        StretchLimits(runCount: 1, waitingCountOfProgram: 256),
-        refusing: Refusal(
-            .tooMany, "Too many requests of this program wait to read the store; try again later.",
-            cause: "read.too-many"))
+        StretchLimits(runCount: 1, waitingCountOfProgram: 256, waitingCountOfOwner: 512), waitingFor: .reading)
+
+    /// What is waited for, in refusals.
+    package enum Purpose: String, Sendable {
+        case stretching = "for a password to be computed"
+        case reading = "to read the store"
+    }
 
     private struct State {
         var order: StretchOrder
@@ -46,7 +49,7 @@ package final class StretchTurns: Sendable {
     }
 
     private let state: Mutex<State>
-    private let refusal: Refusal
+    private let purpose: Purpose
 
     /// The asker where the daemon works for itself.
     private static let daemon = ProgramOfOwner(owner: nil, program: "")
@@ -54,15 +57,9 @@ package final class StretchTurns: Sendable {
     /// Of which this thread has a turn already.
     @TaskLocal private static var held: Set<ObjectIdentifier> = []
 
-    /// - Parameter refusal: what a program is told that has too many waiting.
-    package init(
-        _ limits: StretchLimits,
-        refusing refusal: Refusal = Refusal(
-            .tooMany, "Too many requests of this program wait for a password to be computed; try again later.",
-            cause: "stretch.too-many")
-    ) {
+    package init(_ limits: StretchLimits, waitingFor purpose: Purpose = .stretching) {
         state = Mutex(State(order: StretchOrder(limits)))
-        self.refusal = refusal
+        self.purpose = purpose
     }
 
     /// Computations that run and that wait.
@@ -75,8 +72,8 @@ package final class StretchTurns: Sendable {
     /// Take the turn before `OwnerAccount.changing` and ``ExclusiveAccess``: one that waits for a turn must not hold what another one
     /// waits for during its turn.
     ///
-    /// - Throws: the refusal `tooMany` when the program has too many waiting; the refusal of a request that was ended while it
-    ///   waited.
+    /// - Throws: the refusal `tooMany` when the program or its owner has too many waiting; the refusal of a request that was ended
+    ///   while it waited.
     package func withTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
         let own = ObjectIdentifier(self)
         guard !Self.held.contains(own) else { return try body() }
@@ -99,7 +96,21 @@ package final class StretchTurns: Sendable {
         case .waits(let ticket):
             try wait(for: turn, ticket, requester?.cancellation)
             return ticket
-        case .refused: throw refusal
+        case .refused(let refused): throw refusal(of: refused)
+        }
+    }
+
+    private func refusal(of refused: StretchOrder.Refused) -> Refusal {
+        let area = purpose == .stretching ? "stretch" : "read"
+        return switch refused {
+        case .program:
+            Refusal(
+                .tooMany, "Too many requests of this program wait \(purpose.rawValue); try again later.",
+                cause: "\(area).too-many")
+        case .owner:
+            Refusal(
+                .tooMany, "Too many requests of this user's programs wait \(purpose.rawValue); try again later.",
+                cause: "\(area).too-many-of-owner")
         }
     }
 

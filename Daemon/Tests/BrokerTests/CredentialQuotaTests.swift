@@ -10,6 +10,8 @@ import Testing
 @testable import Broker
 
 @Suite("The passwords that programs leave in contexts") struct CredentialQuotaTests {
+    private let limits = SessionLimits.ofOneUser.credentials
+
     private func refusal(_ body: () throws -> Void) -> Refusal? {
         do {
             try body()
@@ -18,8 +20,8 @@ import Testing
     }
 
     @Test func `are limited for a program, and another one is not refused`() throws {
-        let quota = CredentialQuota()
-        var places = try (0..<CredentialQuota.countOfProgram).map { _ in try quota.take(for: "a") }
+        let quota = CredentialQuota(limits)
+        var places = try (0..<limits.ofProgram).map { _ in try quota.take(for: "a") }
         #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
         _ = try quota.take(for: "b")
         places.removeLast()
@@ -30,24 +32,51 @@ import Testing
     }
 
     @Test func `of another owner's program of the same name are not held up`() throws {
-        let quota = CredentialQuota()
-        let places = try (0..<CredentialQuota.countOfProgram).map { _ in try quota.take(for: "a") }
+        let quota = CredentialQuota(limits)
+        let places = try (0..<limits.ofProgram).map { _ in try quota.take(for: "a") }
         #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
         #expect(refusal { _ = try quota.take(for: ProgramOfOwner(owner: .numbered(1), program: "a")) } == nil)
-        #expect(places.count == CredentialQuota.countOfProgram)
+        #expect(places.count == limits.ofProgram)
+    }
+
+    @Test func `of an owner with many programs leave places to another owner`() throws {
+        let quota = CredentialQuota(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
+        let other = ProgramOfOwner(owner: .numbered(1), program: "a")
+        var places = try ["a", "b", "c"].map { try quota.take(for: $0) }
+        let refused = refusal { _ = try quota.take(for: "d") }
+        #expect(refused?.code == .tooMany && refused?.cause == "credential.too-many-of-owner")
+        #expect(
+            refused?.explanation
+                == "This user's programs hold too many passwords in contexts; release contexts that are not needed.")
+        places += [try quota.take(for: other), try quota.take(for: other)]
+        #expect(refusal { _ = try quota.take(for: other) }?.cause == "credential.too-many")
+        #expect(
+            refusal { _ = try quota.take(for: "d") }?.cause == "credential.too-many-of-owner",
+            "its own share is named first")
+        places.removeFirst()
+        #expect(refusal { _ = try quota.take(for: "d") } == nil)
+        #expect(places.count == 4)
+    }
+
+    @Test func `a refusal does not tell how many of others there are`() throws {
+        let quota = CredentialQuota(ShareLimits(ofProgram: 2, total: 1))
+        let place = try quota.take(for: "a")
+        let refused = refusal { _ = try quota.take(for: ProgramOfOwner(owner: .numbered(1), program: "a")) }
+        #expect(refused?.cause == "credential.too-many" && refused?.explanation.contains(where: \.isNumber) == false)
+        withExtendedLifetime(place) {}
     }
 
     @Test func `are limited for all programs`() throws {
-        let quota = CredentialQuota()
-        let places = try (0..<CredentialQuota.totalCount).map { try quota.take(for: "\($0 % 16)") }
+        let quota = CredentialQuota(limits)
+        let places = try (0..<limits.total).map { try quota.take(for: "\($0 % 16)") }
         #expect(refusal { _ = try quota.take(for: "new") }?.cause == "credential.too-many")
-        #expect(places.count == CredentialQuota.totalCount)
+        #expect(places.count == limits.total)
     }
 
     @Test func `are given back by the context's end, by removal and by the connection's end`() throws {
         let fixture = try BrokerFixture()
         let client = try fixture.client()
-        let contexts = try (0..<CredentialQuota.countOfProgram).map { _ in try client.openContext() }
+        let contexts = try (0..<limits.ofProgram).map { _ in try client.openContext() }
         for context in contexts { try client.setApplicationPassword("a password", in: context) }
         let other = try fixture.client()
         let (further, last) = (try other.openContext(), try other.openContext())

@@ -294,7 +294,8 @@ struct EnvironmentTests {
     }
 
     @Test func `a program has a limited number of watches, the others are told so, and a place becomes free`() throws {
-        var watches = try (0..<EnvironmentWatches.programLimit).map { _ in try watch() }
+        let limit = SessionLimits.ofOneUser.watches.ofProgram
+        var watches = try (0..<limit).map { _ in try watch() }
         let late = try fixture.client()
         let known = try late.environment()
         var refused: Refused?
@@ -305,14 +306,14 @@ struct EnvironmentTests {
 
         watches.removeLast().client.end()
         // A watch ends a moment after its connection.
-        while Self.watchCount(in: fixture) == EnvironmentWatches.programLimit { usleep(500) }
+        while Self.watchCount(in: fixture) == limit { usleep(500) }
         watches.append(try watch(after: known))
         try fixture.setPasscode()
         for watch in watches { #expect(try change(watch).passcode.isSet) }
     }
 
     @Test func `all programs together have a limited number of watches`() throws {
-        let table = EnvironmentWatches(programLimit: 9, limit: 2)
+        let table = EnvironmentWatches(ShareLimits(ofProgram: 9, total: 2))
         let sessions = try (0..<3).map { _ in try session() }
         for session in sessions.prefix(2) {
             try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))
@@ -329,17 +330,39 @@ struct EnvironmentTests {
     }
 
     @Test func `another owner's program of the same name is not held up`() throws {
-        let table = EnvironmentWatches(programLimit: 1, limit: 9)
+        let table = EnvironmentWatches(ShareLimits(ofProgram: 1, total: 9))
         let another = try BrokerFixture()
         let sessions = [try session(), try session(), try session(in: another), try session(in: another)]
-        let causes = sessions.map { session -> String in
-            do throws(Refusal) {
-                try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))
-                return ""
-            } catch { return error.cause }
-        }
+        let causes = sessions.map { watchRefusal(of: $0, by: table)?.cause ?? "" }
         #expect(causes == ["", "environment.too-many-watches", "", "environment.too-many-watches"])
         #expect(Set(sessions.map(\.caller.program.displayName)).count == 1)
+    }
+
+    @Test func `the watches of one owner leave places to another owner`() throws {
+        let table = EnvironmentWatches(ShareLimits(ofProgram: 9, ofOwner: 2, total: 4))
+        let another = try BrokerFixture()
+        let (own, others) = (try (0..<4).map { _ in try session() }, try (0..<2).map { _ in try session(in: another) })
+        #expect(own.prefix(2).allSatisfy { watchRefusal(of: $0, by: table) == nil })
+        let refused = watchRefusal(of: own[2], by: table)
+        #expect(refused?.code == .tooMany && refused?.cause == "environment.too-many-watches-of-owner")
+        #expect(
+            refused?.explanation
+                == "2 processes of this user watch the environment already; end one, or ask without waiting.")
+        #expect(others.allSatisfy { watchRefusal(of: $0, by: table) == nil })
+        #expect(
+            watchRefusal(of: own[2], by: table)?.cause == "environment.too-many-watches-of-owner",
+            "its own share is named first")
+        #expect(table.take(of: own[0]) != nil)
+        #expect(watchRefusal(of: own[2], by: table) == nil)
+        #expect(watchRefusal(of: own[3], by: table)?.cause == "environment.too-many-watches-of-owner")
+    }
+
+    /// What `table` refuses a watch of `session` with; nil when it takes it.
+    private func watchRefusal(of session: Session, by table: EnvironmentWatches) -> Refusal? {
+        do throws(Refusal) {
+            try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))
+            return nil
+        } catch { return error }
     }
 
     /// - Parameter other: a store whose owner is another one; nil for the suite's.

@@ -1,4 +1,5 @@
 import AccessControl
+import Authenticators
 import BrokerTestSupport
 import ExactNames
 import Foundation
@@ -18,6 +19,7 @@ import UnixSocket
 @Suite("Limits of connections", .timeLimit(.minutes(10)))
 struct SessionLimitTests {
     private let fixture: BrokerFixture
+    private let limits = SessionLimits.ofOneUser
 
     init() throws { fixture = try BrokerFixture() }
 
@@ -111,12 +113,12 @@ struct SessionLimitTests {
             return .cancel
         }
         var clients: [TestClient] = []
-        for _ in 0..<SessionLimits.slowRequestCountOfProgram / SessionLimits.slowRequestCount {
+        for _ in 0..<limits.slowRequests.ofProgram / SessionLimits.slowRequestCount {
             let client = try fixture.client()
             for _ in 0..<SessionLimits.slowRequestCount { try client.send(policy(client)) }
             clients.append(client)
         }
-        while fixture.prompter.asked.count < SessionLimits.slowRequestCountOfProgram { usleep(1_000) }
+        while fixture.prompter.asked.count < limits.slowRequests.ofProgram { usleep(1_000) }
 
         let late = try fixture.client()
         let question = try policy(late)
@@ -130,12 +132,12 @@ struct SessionLimitTests {
 
         // Half of the callers go away, the others get their answers.
         clients.removeFirst(clients.count / 2)
-        for _ in 0..<SessionLimits.slowRequestCountOfProgram { gate.signal() }
+        for _ in 0..<limits.slowRequests.ofProgram { gate.signal() }
         for client in clients {
             for _ in 0..<SessionLimits.slowRequestCount { #expect(try client.answer().refused?.code == .userCancel) }
         }
         fixture.prompter.always(nil)
-        for _ in 0..<SessionLimits.slowRequestCountOfProgram + 1 {
+        for _ in 0..<limits.slowRequests.ofProgram + 1 {
             // A place is free when its thread has ended, a moment after its answer.
             while try refusal({ try late.removeAll() }) == .tooMany { usleep(1_000) }
         }
@@ -149,17 +151,17 @@ struct SessionLimitTests {
     }
 
     @Test func `a program that keeps all its requests in flight leaves places to another one`() {
-        let quota = SlowRequestQuota()
-        for _ in 0..<SessionLimits.slowRequestCountOfProgram { #expect(cause(quota, "flood") == nil) }
-        #expect(SessionLimits.slowRequestTotal >= 2 * SessionLimits.slowRequestCountOfProgram)
-        for _ in 0..<SessionLimits.slowRequestCountOfProgram {
+        let quota = SlowRequestQuota(limits.slowRequests)
+        for _ in 0..<limits.slowRequests.ofProgram { #expect(cause(quota, "flood") == nil) }
+        #expect(limits.slowRequests.total >= 2 * limits.slowRequests.ofProgram)
+        for _ in 0..<limits.slowRequests.ofProgram {
             #expect(cause(quota, "flood") == "request.too-many-of-program")
             #expect(cause(quota, "other") == nil)
         }
     }
 
     @Test func `a quota that is used up refuses until something is given back`() {
-        let quota = SlowRequestQuota(ofProgram: 2, total: 3)
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 2, total: 3))
         #expect(cause(quota, "one") == nil)
         #expect(cause(quota, "one") == nil)
         #expect(cause(quota, "one") == "request.too-many-of-program")
@@ -176,7 +178,7 @@ struct SessionLimitTests {
     private let sameOfOtherOwner = ProgramOfOwner(owner: .numbered(1), program: "one")
 
     @Test func `another owner's program of the same name is not held up`() {
-        let quota = SlowRequestQuota(ofProgram: 1, total: 4)
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 1, total: 4))
         #expect(cause(quota, "one") == nil)
         #expect(cause(quota, "one") == "request.too-many-of-program")
         #expect(cause(quota, sameOfOtherOwner) == nil)
@@ -187,17 +189,18 @@ struct SessionLimitTests {
     }
 
     @Test func `an owner with many programs leaves places to another owner`() {
-        let quota = SlowRequestQuota(ofProgram: 2, ofOwner: 3, total: 5)
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
         for program in ["one", "two", "three"] as [ProgramOfOwner] { #expect(cause(quota, program) == nil) }
         #expect(cause(quota, "four") == "request.too-many-of-owner")
         #expect(cause(quota, sameOfOtherOwner) == nil)
         #expect(cause(quota, sameOfOtherOwner) == nil)
+        #expect(cause(quota, "four") == "request.too-many-of-owner", "its own share is named first")
         quota.giveBack("two")
         #expect(cause(quota, "four") == nil)
     }
 
     @Test func `a refusal does not tell how many requests of others wait`() {
-        let quota = SlowRequestQuota(ofProgram: 2, total: 3)
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 2, total: 3))
         for program in ["one", "two", "three"] as [ProgramOfOwner] { #expect(cause(quota, program) == nil) }
         var refused: Refusal?
         do { try quota.take(for: sameOfOtherOwner) } catch { refused = error }
@@ -205,23 +208,89 @@ struct SessionLimitTests {
         #expect(refused?.explanation.contains(where: \.isNumber) == false)
     }
 
-    @Test func `a process has so many connections, and another one is served`() throws {
-        let sessions = SessionRegistry()
-        for _ in 0..<SessionLimits.connectionCountOfProcess { #expect(sessions.takePlace(ofProcess: 1)) }
-        #expect(!sessions.takePlace(ofProcess: 1))
-        #expect(sessions.takePlace(ofProcess: 2))
-        sessions.leavePlace(ofProcess: 1)
-        #expect(sessions.takePlace(ofProcess: 1))
-        #expect(!sessions.takePlace(ofProcess: 1))
+    // MARK: connections
+
+    private func caller(_ processID: Int, of userID: UInt32 = 1000) -> PeerCredentials {
+        PeerCredentials(processID: Int32(processID), userID: userID, groupID: userID)
     }
 
-    @Test func `all processes together have so many connections`() throws {
-        let sessions = SessionRegistry()
-        let perProcess = SessionLimits.connectionCountOfProcess
-        for number in 0..<SessionLimits.connectionCount {
-            #expect(sessions.takePlace(ofProcess: Int32(1 + number / perProcess)))
+    @Test func `a process has so many connections, and another one is served`() {
+        let sessions = SessionRegistry(limits.connections)
+        for _ in 0..<limits.connections.ofProgram { #expect(sessions.takePlace(of: caller(1))) }
+        #expect(!sessions.takePlace(of: caller(1)))
+        #expect(sessions.takePlace(of: caller(2)))
+        sessions.leavePlace(of: caller(1))
+        #expect(sessions.takePlace(of: caller(1)))
+        #expect(!sessions.takePlace(of: caller(1)))
+    }
+
+    @Test func `all processes together have so many connections`() {
+        let sessions = SessionRegistry(limits.connections)
+        for number in 0..<limits.connections.total {
+            #expect(sessions.takePlace(of: caller(1 + number / limits.connections.ofProgram)))
         }
-        #expect(!sessions.takePlace(ofProcess: 100))
+        #expect(!sessions.takePlace(of: caller(100)))
+    }
+
+    @Test func `a user with many processes has so many connections, and another user is served`() {
+        let sessions = SessionRegistry(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
+        #expect((1...3).allSatisfy { sessions.takePlace(of: caller($0)) })
+        #expect(!sessions.takePlace(of: caller(4)))
+        // The numbers of processes are those of another user by now.
+        #expect((1...2).allSatisfy { sessions.takePlace(of: caller($0 + 10, of: 1001)) })
+        #expect(!sessions.takePlace(of: caller(13, of: 1001)), "the total")
+        for number in 1...3 { sessions.leavePlace(of: caller(number)) }
+        #expect(sessions.takePlace(of: caller(13, of: 1001)))
+        #expect(!sessions.takePlace(of: caller(14, of: 1001)), "the other user's share")
+        #expect(sessions.takePlace(of: caller(4)))
+        for number in [11, 12, 13] { sessions.leavePlace(of: caller(number, of: 1001)) }
+        sessions.leavePlace(of: caller(4))
+        #expect(sessions.isEmpty)
+    }
+
+    // MARK: how many users are served
+
+    /// All limits that connections share.
+    private func all(_ limits: SessionLimits) -> [ShareLimits] {
+        [limits.connections, limits.slowRequests, limits.readings, limits.watches, limits.credentials]
+    }
+
+    @Test func `one user may hold all, in the numbers of before`() {
+        #expect(all(limits).map(\.ofProgram) == [64, 48, 16, 32, 256])
+        #expect(all(limits).map(\.ofOwner) == all(limits).map(\.total))
+        #expect(all(limits).map(\.total) == [256, 128, 64, 128, 1024])
+    }
+
+    @Test(arguments: [
+        (1024, [64, 32, 16, 32, 256], [256, 128, 64, 128, 1024]),
+        (4096, [256, 128, 64, 128, 256], [1024, 512, 256, 512, 1024]),
+        (8192, [256, 128, 64, 128, 256], [2048, 1024, 512, 1024, 1024]),
+        (Int.max, [256, 128, 64, 128, 256], [2048, 1024, 512, 1024, 1024]),
+    ])
+    func `of many users each has a quarter of all at most, and no more than one user`(
+        _ descriptorCount: Int, _ ofOwner: [Int], _ total: [Int]
+    ) {
+        let many = all(.ofMany(descriptorCount: descriptorCount))
+        #expect(many.map(\.ofOwner) == ofOwner)
+        #expect(many.map(\.total) == total)
+    }
+
+    @Test(arguments: [0, 1, 64, 1024, 65_536, Int.max])
+    func `of many users each program and each user has a place, and a program leaves some to others`(
+        _ descriptorCount: Int
+    ) {
+        for limits in all(.ofMany(descriptorCount: descriptorCount)) {
+            #expect(limits.ofProgram >= 1 && limits.ofProgram <= limits.ofOwner && limits.ofOwner <= limits.total)
+            guard descriptorCount >= 1024 else { continue }
+            #expect(limits.ofProgram < limits.ofOwner && limits.ofOwner * 4 <= limits.total)
+        }
+    }
+
+    /// Each connection holds two descriptors, each slow request three and each reading one.
+    @Test(arguments: [1024, 4096, 8192, Int.max])
+    func `all places together leave descriptors to the daemon`(_ descriptorCount: Int) {
+        let many = SessionLimits.ofMany(descriptorCount: descriptorCount)
+        #expect(2 * many.connections.total + 3 * many.slowRequests.total + many.readings.total < descriptorCount)
     }
 
     // MARK: the end
@@ -229,9 +298,10 @@ struct SessionLimitTests {
     @Test func `the store is not closed under a session that did not end in time`() throws {
         let open = AccessControl(availability: .always, using: .unrestricted)
         try fixture.client().create("right", open)
-        #expect(fixture.broker.sessions.takePlace(ofProcess: getpid()))
+        let own = caller(Int(getpid()), of: getuid())
+        #expect(fixture.broker.sessions.takePlace(of: own))
         fixture.broker.close()
         #expect(try fixture.account.rights.list(application: nil).count == 1)
-        fixture.broker.sessions.leavePlace(ofProcess: getpid())
+        fixture.broker.sessions.leavePlace(of: own)
     }
 }

@@ -1,3 +1,4 @@
+import Authenticators
 import DetachedThreads
 import Dispatch
 import ExactNames
@@ -12,8 +13,8 @@ import Threading
 
 /// Slow requests where the system gives no thread.
 @Suite("Slow requests without threads") struct SlowRequestTests {
-    private let quota = SlowRequestQuota(ofProgram: 2, total: 2)
-    private let readings = SlowRequestQuota(ofProgram: 2, total: 2)
+    private let quota = SlowRequestQuota(ShareLimits(ofProgram: 2, total: 2))
+    private let readings = SlowRequestQuota(ShareLimits(ofProgram: 2, total: 2))
 
     @Test func `a request without a thread is refused, and takes the place of none`() throws {
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
@@ -37,7 +38,7 @@ import Threading
     }
 
     @Test func `another owner's program of the same name is not held up`() throws {
-        let quota = SlowRequestQuota(ofProgram: 1, total: 2)
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 1, total: 2))
         let requests = SlowRequests(quota: quota, readings: readings, program: "a")
         let others = SlowRequests(
             quota: quota, readings: readings, program: ProgramOfOwner(owner: .numbered(1), program: "a"))
@@ -51,6 +52,33 @@ import Threading
         }
         for _ in 1...2 { gate.signal() }
         for connection in [requests, others] { connection.wait() }
+    }
+
+    @Test func `an owner with many programs leaves questions and readings to another owner`() throws {
+        let limits = ShareLimits(ofProgram: 1, ofOwner: 2, total: 4)
+        let (quota, readings) = (SlowRequestQuota(limits), SlowRequestQuota(limits))
+        func connection(_ program: ProgramOfOwner) -> SlowRequests {
+            SlowRequests(quota: quota, readings: readings, program: program)
+        }
+        let other = connection(ProgramOfOwner(owner: .numbered(1), program: "a"))
+        let (served, refused) = ([connection("a"), connection("b"), other], connection("c"))
+        let gate = DispatchSemaphore(value: 0)
+        for connection in served {
+            let work: @Sendable (UInt64) -> Void = { id in
+                gate.wait()
+                connection.finish(id)
+            }
+            try connection.start(1) { _ in work(1) }
+            #expect(connection.startReading(2) { _ in work(2) })
+        }
+        var cause: String?
+        do throws(Refusal) { try refused.start(1) { _ in } } catch { cause = error.cause }
+        #expect(cause == "request.too-many-of-owner")
+        #expect(!refused.startReading(2) { _ in }, "the connection's own thread reads")
+        for _ in 1...2 * served.count { gate.signal() }
+        for connection in served { connection.wait() }
+        try refused.start(3) { _ in refused.finish(3) }
+        refused.wait()
     }
 
     @Test func `a wait for a change without a thread is refused, and the next one begins`() throws {

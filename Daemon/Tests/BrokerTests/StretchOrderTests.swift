@@ -1,7 +1,9 @@
+import Authenticators
 import ExactNames
 import StoreTestSupport
 import Testing
 
+@testable import Broker
 @testable import OwnerKeys
 
 @Suite("Whose typed secret is stretched next") struct StretchOrderTests {
@@ -35,7 +37,8 @@ import Testing
                 case .waits(let ticket):
                     programs[ticket] = step
                     waiting.append(ticket)
-                case .refused: turns.append("refused")
+                case .refused(.program): turns.append("refused")
+                case .refused(.owner): turns.append("owner-refused")
                 }
             }
             #expect(order.runningCount == running.count && running.count <= limits.runCount)
@@ -115,6 +118,23 @@ import Testing
         let limits = StretchLimits(runCount: 1, waitingCountOfProgram: 2)
         #expect(try turns("a a a a b . . a . . .", limits) == "a refused b a a a")
         #expect(try turns("a a a -a a a", limits) == "a refused", "one that left makes room")
+    }
+
+    @Test func `an owner whose programs have too many waiting is refused, and another owner is not`() throws {
+        let limits = StretchLimits(runCount: 1, waitingCountOfProgram: 2, waitingCountOfOwner: 3)
+        let full = "1:a 1:a 1:b 1:b"
+        #expect(try turns("\(full) 1:c", limits) == "1:a owner-refused")
+        #expect(try turns("\(full) 1:b", limits) == "1:a refused", "the program's own share is named first")
+        #expect(try turns("\(full) 1:c 2:a 2:b . . .", limits) == "1:a owner-refused 2:a 1:b 2:b")
+        #expect(try turns("\(full) -1:b 1:c 1:d", limits) == "1:a owner-refused", "one that left makes room")
+        #expect(try turns("\(full) . 1:c 1:d", limits) == "1:a 1:b owner-refused", "and one that has its turn")
+    }
+
+    @Test func `what one owner may have in a daemon is never refused for the owner's share`() throws {
+        for limits in [SessionLimits.ofOneUser, .ofMany(descriptorCount: 1 << 20)] {
+            let waiting = limits.slowRequests.ofOwner + limits.readings.ofOwner
+            #expect(StretchLimits(runCount: 1).waitingCountOfOwner >= waiting)
+        }
     }
 
     static let gibibyte: UInt64 = 1 << 30

@@ -95,6 +95,50 @@ import Testing
         for attempt in [running, other] + waiting { try attempt.wait() }
     }
 
+    @Test func `one beyond the limit of its owner is refused, and another owner's program has the next turn`() throws {
+        let turns = StretchTurns(StretchLimits(runCount: 1, waitingCountOfProgram: 1, waitingCountOfOwner: 2))
+        let gate = DispatchSemaphore(value: 0)
+        let ended = Mutex<[String]>([])
+        let running = Attempt(at: turns, for: "a") { gate.wait() }
+        while turns.counts.running == 0 { Thread.sleep(forTimeInterval: 0.002) }
+        func wait(_ program: ProgramOfOwner, waiting count: Int) throws -> Attempt {
+            let attempt = Attempt(at: turns, for: program) { ended.withLock { $0.append(program.program.text) } }
+            let end = Date(timeIntervalSinceNow: 10)
+            while turns.counts.waiting != count, Date() < end { Thread.sleep(forTimeInterval: 0.002) }
+            return attempt
+        }
+        let same = [try wait("b", waiting: 1), try wait("c", waiting: 2)]
+        do {
+            try Attempt(at: turns, for: "d").wait()
+            Issue.record("it was let in")
+        } catch let refusal as Refusal {
+            #expect(refusal.code == .tooMany && refusal.cause == "stretch.too-many-of-owner")
+            #expect(
+                refusal.explanation == "Too many requests of this user's programs wait for a password to be computed; "
+                    + "try again later.")
+        }
+        let other = try wait(ProgramOfOwner(owner: .numbered(1), program: "other owner"), waiting: 3)
+        gate.signal()
+        for attempt in [running, other] + same { try attempt.wait() }
+        #expect(ended.withLock { $0 } == ["other owner", "b", "c"])
+    }
+
+    @Test func `a reading beyond a limit is told what it waited for`() throws {
+        let turns = StretchTurns(
+            StretchLimits(runCount: 1, waitingCountOfProgram: 0, waitingCountOfOwner: 0), waitingFor: .reading)
+        try turns.withTurn {
+            do {
+                try Attempt(at: turns, for: "a").wait()
+                Issue.record("it was let in")
+            } catch let refusal as Refusal {
+                #expect(refusal.code == .tooMany && refusal.cause == "read.too-many")
+                #expect(
+                    refusal.explanation
+                        == "Too many requests of this program wait to read the store; try again later.")
+            }
+        }
+    }
+
     @Test func `another owner's program of the same name is not held up`() throws {
         let gate = DispatchSemaphore(value: 0)
         let running = Attempt(at: turns, for: "a") { gate.wait() }

@@ -81,6 +81,15 @@ import Testing
         // Programs of one name, of two owners.
         ("1:a 1:a 1:a 2:a . . . .", "1:a 2:a 1:a 1:a"),
         ("1:a 2:a 1:a 1:a -1:a . . .", "1:a 2:a 1:a"),
+        // Owners take turns, and programs of an owner.
+        ("1:a 1:b 1:c 1:d 2:a . . . . .", "1:a 2:a 1:b 1:c 1:d"),
+        ("1:a 1:b 1:c 2:a 2:b 2:a . . . . . .", "1:a 2:a 1:b 2:b 1:c 2:a"),
+        ("1:a 1:b 1:a 2:x 3:x . . . . .", "1:a 2:x 3:x 1:b 1:a"),
+        ("1:a 2:a . 1:b 2:b 1:c . . . .", "1:a 2:a 1:b 2:b 1:c"),
+        // One that leaves takes no turn, nor does an owner without a waiting one.
+        ("1:a 1:b 2:a 3:a -2:a . . .", "1:a 3:a 1:b"),
+        ("1:a 1:b 2:a 2:b -2:a . . .", "1:a 2:b 1:b"),
+        ("1:a 1:a 2:a -1:a . .", "1:a 2:a"),
     ]) func `turns at one place`(_ text: String, _ expected: String) throws {
         #expect(try shown(steps(text)) == expected)
     }
@@ -102,17 +111,40 @@ import Testing
         #expect(before == ["b", "c"])
     }
 
+    @Test func `at one place questions of all owners wait up to a number`() {
+        var order = PromptOrder()
+        let owners = PromptOrder.maximumWaitingCount / PromptOrder.maximumWaitingCountOfOwner
+        let questions = (0..<owners).flatMap { owner in
+            (0..<PromptOrder.maximumWaitingCountOfOwner).map { "\(owner):\($0)" }
+        }
+        let entries = (["0:first"] + questions + ["\(owners):a"]).map { order.enter(Self.program($0), at: .dialog) }
+        #expect(entries.count { $0 == .refused } == 1 && entries.last == .refused)
+        #expect(order.waitingCount == PromptOrder.maximumWaitingCount)
+    }
+
     @Test func `a question beyond a limit is refused, one at the limit is not`() {
         var order = PromptOrder()
         func fill(_ place: PromptPlace, _ programs: [String]) -> [Bool] {
             programs.map { order.enter(Self.program($0), at: place) != .refused }
         }
-        let many = (0...PromptOrder.maximumWaitingCount).map { "\($0)" }
+        let many = (0...PromptOrder.maximumWaitingCountOfOwner).map { "\($0)" }
         let dialog = fill(.dialog, many + ["late"])
         #expect(dialog == many.map { _ in true } + [false])
         let limit = PromptOrder.maximumWaitingCountOfProgram
         let terminal = fill(.terminal(1), Array(repeating: "a", count: limit + 2) + ["b"])
         #expect(terminal == Array(repeating: true, count: limit + 1) + [false, true])
+    }
+
+    @Test func `an owner with many programs leaves room at one place, and waits in turn with another owner`() throws {
+        var order = PromptOrder()
+        guard case .turn(let visible) = order.enter("a", at: .dialog) else { Issue.record("no turn"); return }
+        let waiting = (0..<PromptOrder.maximumWaitingCountOfOwner).map { order.enter("\($0)", at: .dialog) }
+        #expect(!waiting.contains(.refused))
+        let (late, other) = (order.enter("late", at: .dialog), order.enter(Self.program("1:a"), at: .dialog))
+        #expect(late == .refused)
+        guard case .waits(let ticket) = other else { Issue.record("\(other)"); return }
+        let next = order.leave(visible)
+        #expect(next == ticket, "it waits for one question, not for all of the other owner")
     }
 
     @Test func `another owner's program of the same name is not held up`() {

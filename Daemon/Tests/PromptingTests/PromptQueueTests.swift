@@ -159,7 +159,9 @@ private final class TestClock: Sendable {
         let first = try ask("a")
         prompter.waitForQuestion()
         var waiting: [Asking] = []
-        for count in 1...PromptOrder.maximumWaitingCount { waiting.append(try enqueue("\(count)", waiting: count)) }
+        for count in 1...PromptOrder.maximumWaitingCountOfOwner {
+            waiting.append(try enqueue("\(count)", waiting: count))
+        }
         #expect(try ask("late").wait() == .unavailable(.tooManyWaiting))
         for asking in waiting {
             asking.cancellation.cancel(because: .lock)

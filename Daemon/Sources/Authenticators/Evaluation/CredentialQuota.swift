@@ -6,14 +6,9 @@ import Synchronization
 /// Bounds the application passwords that programs leave in contexts: they lie in locked memory, of which the system gives a
 /// plain user 8 MiB as a rule.
 package final class CredentialQuota: Sendable {
-    /// Each takes at most a cell of 1,024 bytes. So four programs can take an eighth of the locked memory together.
-    package static let countOfProgram = 256
-    package static let totalCount = 1024
+    private let shares: Mutex<ProgramShares>
 
-    private let shares = Mutex(
-        ProgramShares(countOfProgram: CredentialQuota.countOfProgram, totalCount: CredentialQuota.totalCount))
-
-    package init() {}
+    package init(_ limits: ShareLimits) { shares = Mutex(ProgramShares(limits)) }
 
     /// One password's place, given back with the last reference.
     package final class Place: Sendable {
@@ -27,19 +22,26 @@ package final class CredentialQuota: Sendable {
         deinit { quota.giveBack(program) }
     }
 
-    /// Counts one password of `program` in; refuses when there are as many as there may be.
+    /// Counts one password of `program` in; refuses when the program, its owner's programs or all programs hold as many as
+    /// they may.
     package func take(for program: ProgramOfOwner) throws(Refusal) -> Place {
-        let isTaken = shares.withLock { shares in
-            do throws(ProgramShares.Refused) { try shares.take(for: program) } catch { return false }
-            return true
+        let refusal: Refusal? = shares.withLock { shares in
+            do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
+                return error == .owner ? Self.tooManyOfOwner : Self.tooMany
+            }
+            return nil
         }
-        guard isTaken else {
-            throw Refusal(
-                .tooMany, "Programs hold too many passwords in contexts; release contexts that are not needed.",
-                cause: "credential.too-many")
-        }
+        if let refusal { throw refusal }
         return Place(self, program)
     }
+
+    private static let tooManyOfOwner = Refusal(
+        .tooMany, "This user's programs hold too many passwords in contexts; release contexts that are not needed.",
+        cause: "credential.too-many-of-owner")
+
+    private static let tooMany = Refusal(
+        .tooMany, "Programs hold too many passwords in contexts; release contexts that are not needed.",
+        cause: "credential.too-many")
 
     private func giveBack(_ program: ProgramOfOwner) { shares.withLock { $0.giveBack(program) } }
 }

@@ -1,5 +1,19 @@
 package import ExactNames
 
+/// How much of something one program, the programs of one owner together, and all programs together may hold.
+package struct ShareLimits: Equatable, Sendable {
+    package let ofProgram: Int
+    package let ofOwner: Int
+    package let total: Int
+
+    /// - Parameter ofOwner: nil for the total, where there is one owner.
+    package init(ofProgram: Int, ofOwner: Int? = nil, total: Int) {
+        self.ofProgram = ofProgram
+        self.ofOwner = ofOwner ?? total
+        self.total = total
+    }
+}
+
 /// Counts how much each program holds of something that has one total for all programs. A program has a share of the
 /// total, so it cannot shut out the others. The programs of one owner have a share together, so that many of them cannot
 /// shut out another owner.
@@ -13,24 +27,18 @@ package struct ProgramShares: Sendable {
         case total
     }
 
-    package let countOfProgram: Int
-    package let countOfOwner: Int
-    package let totalCount: Int
+    package let limits: ShareLimits
     /// By the program's name in the log. A program that holds nothing has no entry.
     private var counts: [ProgramOfOwner: Int] = [:]
 
-    /// - Parameter countOfOwner: the share of one owner's programs together; nil for the total.
-    package init(countOfProgram: Int, countOfOwner: Int? = nil, totalCount: Int) {
-        self.countOfProgram = countOfProgram
-        self.countOfOwner = countOfOwner ?? totalCount
-        self.totalCount = totalCount
-    }
+    package init(_ limits: ShareLimits) { self.limits = limits }
 
     /// Counts one more for `program`.
     package mutating func take(for program: ProgramOfOwner) throws(Refused) {
-        guard counts[program, default: 0] < countOfProgram else { throw .program }
-        guard counts.values.reduce(0, +) < totalCount else { throw .total }
-        guard count(of: program.owner) < countOfOwner else { throw .owner }
+        guard counts[program, default: 0] < limits.ofProgram else { throw .program }
+        // Before the total: an owner who holds their share learns nothing of what others hold.
+        guard limits.ofOwner >= limits.total || count(of: program.owner) < limits.ofOwner else { throw .owner }
+        guard counts.values.reduce(0, +) < limits.total else { throw .total }
         counts[program, default: 0] += 1
     }
 

@@ -1,3 +1,4 @@
+import Authenticators
 import Callers
 import ExactNames
 import OstiaryMessages
@@ -10,32 +11,33 @@ struct EnvironmentWatch: Sendable {
     let session: Session
     let requestID: UInt64
     let known: WireEnvironment
+
+    fileprivate var program: ProgramOfOwner { session.caller.program.ofOwner }
 }
 
 /// The watches of all connections, at most one of each. A watch is an entry here and no thread.
 final class EnvironmentWatches: Sendable {
-    /// Watches of one program: it needs one for each of its processes.
-    static let programLimit = 32
-    /// Watches of all. Each has a connection for itself, and this is half of them: others must be able to connect.
-    static let limit = 128
-
-    private let programLimit: Int
-    private let limit: Int
-    private let watches = Mutex<[ObjectIdentifier: EnvironmentWatch]>([:])
-
-    init(programLimit: Int = programLimit, limit: Int = limit) {
-        (self.programLimit, self.limit) = (programLimit, limit)
+    private struct State {
+        var watches: [ObjectIdentifier: EnvironmentWatch] = [:]
+        var shares: ProgramShares
     }
 
-    /// - Throws: `tooMany` when the connection, its program or all programs have as many as they may.
+    private let state: Mutex<State>
+
+    init(_ limits: ShareLimits) { state = Mutex(State(shares: ProgramShares(limits))) }
+
+    /// - Throws: `tooMany` when the connection, its program, its owner's programs or all programs have as many as they may.
     func add(_ watch: EnvironmentWatch) throws(Refusal) {
-        let program = watch.session.caller.program.ofOwner
-        let refusal: Refusal? = watches.withLock { watches in
-            guard watches[ObjectIdentifier(watch.session)] == nil else { return Self.repeated }
-            let ofProgram = watches.values.count { $0.session.caller.program.ofOwner == program }
-            guard ofProgram < programLimit else { return Self.tooManyOfProgram(programLimit) }
-            guard watches.count < limit else { return Self.tooMany }
-            watches[ObjectIdentifier(watch.session)] = watch
+        let refusal: Refusal? = state.withLock { state in
+            guard state.watches[ObjectIdentifier(watch.session)] == nil else { return Self.repeated }
+            do throws(ProgramShares.Refused) { try state.shares.take(for: watch.program) } catch {
+                return switch error {
+                case .program: Self.tooManyOfProgram(state.shares.limits.ofProgram)
+                case .owner: Self.tooManyOfOwner(state.shares.limits.ofOwner)
+                case .total: Self.tooMany
+                }
+            }
+            state.watches[ObjectIdentifier(watch.session)] = watch
             return nil
         }
         if let refusal { throw refusal }
@@ -44,22 +46,23 @@ final class EnvironmentWatches: Sendable {
     /// Takes the watch of `session` away. The caller must answer it. Nil when there is none, or it has another id than
     /// `requestID`.
     func take(of session: Session, requestID: UInt64? = nil) -> EnvironmentWatch? {
-        watches.withLock { watches in
-            guard let watch = watches[ObjectIdentifier(session)],
+        state.withLock { state in
+            guard let watch = state.watches[ObjectIdentifier(session)],
                 requestID == nil || watch.requestID == requestID
             else { return nil }
-            watches[ObjectIdentifier(session)] = nil
+            state.watches[ObjectIdentifier(session)] = nil
+            state.shares.giveBack(watch.program)
             return watch
         }
     }
 
     func isWaiting(_ requestID: UInt64, in session: Session) -> Bool {
-        watches.withLock { $0[ObjectIdentifier(session)]?.requestID == requestID }
+        state.withLock { $0.watches[ObjectIdentifier(session)]?.requestID == requestID }
     }
 
     /// Those of the programs of one user.
     func all(of account: OwnerAccount) -> [EnvironmentWatch] {
-        watches.withLock { watches in watches.values.filter { $0.session.account === account } }
+        state.withLock { state in state.watches.values.filter { $0.session.account === account } }
     }
 
     private static let repeated = Refusal(
@@ -71,6 +74,13 @@ final class EnvironmentWatches: Sendable {
             .tooMany,
             "\(limit) processes of this program watch the environment already; end one, or ask without waiting.",
             cause: "environment.too-many-watches")
+    }
+
+    private static func tooManyOfOwner(_ limit: Int) -> Refusal {
+        Refusal(
+            .tooMany,
+            "\(limit) processes of this user watch the environment already; end one, or ask without waiting.",
+            cause: "environment.too-many-watches-of-owner")
     }
 
     /// It names no number: that would tell one owner about the programs of another.

@@ -1,3 +1,4 @@
+import Authenticators
 import CLinuxShims
 import Foundation
 import Logging
@@ -44,14 +45,15 @@ package final class Server: Sendable {
     }
 
     private func start(_ socket: UnixSocket) {
-        guard let processID = try? socket.peerCredentials().processID else { return }
-        guard broker.sessions.takePlace(ofProcess: processID) else {
+        guard let caller = try? socket.peerCredentials() else { return }
+        guard broker.sessions.takePlace(of: caller) else {
+            let limits = broker.sessions.limits
             broker.log.warning(
                 "too many connections",
                 metadata: [
-                    "limit": "\(SessionLimits.connectionCount)",
-                    "of one process": "\(SessionLimits.connectionCountOfProcess)",
-                    "process": "\(processID)",
+                    "limit": "\(limits.total)", "of one user": "\(limits.ofOwner)",
+                    "of one process": "\(limits.ofProgram)", "user": "\(caller.userID)",
+                    "process": "\(caller.processID)",
                 ])
             return
         }
@@ -59,13 +61,13 @@ package final class Server: Sendable {
         do throws(ThreadShortage) {
             try Threads.start("ostiary-session") { [self] in
                 serve(socket)
-                broker.sessions.leavePlace(ofProcess: processID)
+                broker.sessions.leavePlace(of: caller)
                 // What many programs needed at once is not kept while none is there.
                 if broker.sessions.isEmpty { ostiary_trim_heaps() }
             }
         } catch {
-            broker.sessions.leavePlace(ofProcess: processID)
-            broker.log.warning("there is no thread for a connection", metadata: ["process": "\(processID)"])
+            broker.sessions.leavePlace(of: caller)
+            broker.log.warning("there is no thread for a connection", metadata: ["process": "\(caller.processID)"])
         }
     }
 

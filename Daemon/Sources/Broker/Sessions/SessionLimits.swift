@@ -1,23 +1,72 @@
+import Authenticators
+
 /// Every limit on what a caller can make the daemon hold or do, with its reason. The limits of a frame are `WireLimits`.
-enum SessionLimits {
-    /// Connections at once. Each costs a thread and about 20 kB; a desktop session has some dozens of programs.
-    static let connectionCount = 256
-    /// Connections of one process, so that a program that opens more and more does not shut out the others.
-    static let connectionCountOfProcess = 64
+///
+/// The stored ones are for all connections together, and depend on how many users the daemon serves.
+struct SessionLimits: Equatable, Sendable {
+    /// Connections at once: of a process, so that one which opens more and more does not shut out the others, of a user, and of
+    /// all. Each costs a thread, two descriptors and about 20 kB; a desktop session has some dozens of programs.
+    let connections: ShareLimits
+    /// Requests that wait for a person or a slow part. Each holds up to three descriptors. A program has places for all watches of
+    /// its environment, which ask again together when one thing changes, and for the requests of one connection besides.
+    let slowRequests: ShareLimits
+    /// Requests that only read, but much. Each holds one descriptor at most, the terminal.
+    let readings: ShareLimits
+    /// Watches of the environment. A program needs one for each of its processes. Each watch has a connection for itself, and all
+    /// watches have half of the connections: others must be able to connect.
+    let watches: ShareLimits
+    /// Passwords that programs leave in contexts. Each takes at most a cell of 1,024 bytes in locked memory.
+    let credentials: ShareLimits
+
+    // MARK: of all connections
+
+    /// For a daemon that serves one user, who may hold all of it. Connections take half of the descriptors that a process has as a
+    /// rule: a program that lets many requests wait must not keep the daemon from accepting or asking. Four programs can take an
+    /// eighth of the locked memory.
+    static let ofOneUser = SessionLimits(
+        connections: ShareLimits(ofProgram: 64, total: 256),
+        slowRequests: ShareLimits(ofProgram: 32 + slowRequestCount, total: 128),
+        readings: ShareLimits(ofProgram: 16, total: 64),
+        watches: ShareLimits(ofProgram: 32, total: 128),
+        credentials: ShareLimits(ofProgram: 256, total: 1024))
+
+    /// As many descriptors as the limits of one user are made for.
+    private static let descriptorCountOfOneUser = 1024
+    /// More descriptors than this give no more places: 2,048 connections cost 40 MB, and as many threads.
+    private static let descriptorCountOfMany = 8 * descriptorCountOfOneUser
+    /// One user has at most this part of all places, so that some are left to others.
+    private static let usersAtLeast = 4
+
+    /// For a daemon that serves many users. All together have as many places as the descriptors allow. Each user has as many as in
+    /// a daemon for one user, but a quarter of all at most, and their programs have the same part of them as there.
+    static func ofMany(descriptorCount: Int) -> SessionLimits {
+        let descriptors = min(descriptorCount, descriptorCountOfMany)
+        let descriptorsOfUser = min(descriptors / usersAtLeast, descriptorCountOfOneUser)
+        func shared(_ one: ShareLimits) -> ShareLimits {
+            ShareLimits(
+                ofProgram: count(one.ofProgram, for: descriptorsOfUser),
+                ofOwner: count(one.total, for: descriptorsOfUser), total: count(one.total, for: descriptors))
+        }
+        return SessionLimits(
+            connections: shared(ofOneUser.connections), slowRequests: shared(ofOneUser.slowRequests),
+            readings: shared(ofOneUser.readings), watches: shared(ofOneUser.watches),
+            // Locked memory does not grow with the descriptors.
+            credentials: ShareLimits(
+                ofProgram: 64, ofOwner: ofOneUser.credentials.total / usersAtLeast, total: ofOneUser.credentials.total))
+    }
+
+    /// The part of `count` that so many descriptors bear.
+    private static func count(_ count: Int, for descriptors: Int) -> Int {
+        max(1, count * descriptors / descriptorCountOfOneUser)
+    }
+
+    // MARK: of one connection
+
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
-    /// Such requests of one program, so that it leaves places to the others: all watches of its environment, which ask
-    /// again together when one thing changes, and those of one connection besides.
-    static let slowRequestCountOfProgram = EnvironmentWatches.programLimit + slowRequestCount
-    /// Such requests of all connections. Each holds up to three descriptors, and a process has 1,024 as a rule, of which the
-    /// connections may take half: a program that lets many requests wait must not keep the daemon from accepting or
-    /// asking.
-    static let slowRequestTotal = 128
-    /// Requests of one connection that only read, but much. One more is answered by the connection's own thread: none is refused.
-    /// Each holds one descriptor at most, the terminal; one that must ask takes the place of a slow request.
+    /// Readings of one connection. One more is answered by the connection's own thread: none is refused. One that must ask takes the
+    /// place of a slow request.
     static let readingCount = 8
-    static let readingCountOfProgram = 16
-    static let readingTotal = 64
     /// Body of a frame before the greeting is answered; a hello has some 30 bytes.
     static let greetingByteCount = 4096
     /// Time to greet, in seconds.

@@ -1,3 +1,4 @@
+import Authenticators
 import Callers
 import Dispatch
 import ExactNames
@@ -6,6 +7,7 @@ import Owners
 import Passkeys
 import ProtectedObjects
 import Synchronization
+import UnixSocket
 import Vault
 
 /// The sessions that run, for what ends grants everywhere: a lock, a removed object, the daemon's end.
@@ -14,33 +16,45 @@ final class SessionRegistry: Sendable {
         /// Connections that are served, or whose caller is still being identified.
         var places = 0
         var placesOfProcesses: [Int32: Int] = [:]
+        /// By the user's number: nothing of the user is opened yet when a connection is accepted.
+        var placesOfUsers: [UInt32: Int] = [:]
         var sessions: [ObjectIdentifier: Session] = [:]
     }
 
+    let limits: ShareLimits
     private let contents = Mutex(Contents())
     private let running = DispatchGroup()
 
-    /// Takes a place for a connection of a process; false when there are as many as there may be, of all or of this one.
-    func takePlace(ofProcess processID: Int32) -> Bool {
+    /// - Parameter limits: of connections; a program's share is that of a process.
+    init(_ limits: ShareLimits) { self.limits = limits }
+
+    /// Takes a place for a connection of a process; false when there are as many as there may be: of this process, of its user, or
+    /// of all.
+    func takePlace(of caller: PeerCredentials) -> Bool {
         contents.withLock { contents in
-            guard contents.places < SessionLimits.connectionCount,
-                contents.placesOfProcesses[processID, default: 0] < SessionLimits.connectionCountOfProcess
+            guard contents.places < limits.total,
+                contents.placesOfUsers[caller.userID, default: 0] < limits.ofOwner,
+                contents.placesOfProcesses[caller.processID, default: 0] < limits.ofProgram
             else { return false }
             contents.places += 1
-            contents.placesOfProcesses[processID, default: 0] += 1
+            contents.placesOfUsers[caller.userID, default: 0] += 1
+            contents.placesOfProcesses[caller.processID, default: 0] += 1
             running.enter()
             return true
         }
     }
 
-    func leavePlace(ofProcess processID: Int32) {
+    func leavePlace(of caller: PeerCredentials) {
         contents.withLock { contents in
             contents.places -= 1
-            let left = contents.placesOfProcesses[processID, default: 1] - 1
-            contents.placesOfProcesses[processID] = left > 0 ? left : nil
+            Self.countOneLess(&contents.placesOfUsers[caller.userID])
+            Self.countOneLess(&contents.placesOfProcesses[caller.processID])
         }
         running.leave()
     }
+
+    /// The entry goes with the last connection.
+    private static func countOneLess(_ count: inout Int?) { count = count.flatMap { $0 > 1 ? $0 - 1 : nil } }
 
     func add(_ session: Session) { contents.withLock { $0.sessions[ObjectIdentifier(session)] = session } }
 

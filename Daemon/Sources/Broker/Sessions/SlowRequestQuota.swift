@@ -9,13 +9,7 @@ import Synchronization
 final class SlowRequestQuota: Sendable {
     private let shares: Mutex<ProgramShares>
 
-    /// - Parameter ofOwner: the requests of one owner's programs together; nil for the total, while there is one owner.
-    init(
-        ofProgram: Int = SessionLimits.slowRequestCountOfProgram, ofOwner: Int? = nil,
-        total: Int = SessionLimits.slowRequestTotal
-    ) {
-        shares = Mutex(ProgramShares(countOfProgram: ofProgram, countOfOwner: ofOwner, totalCount: total))
-    }
+    init(_ limits: ShareLimits) { shares = Mutex(ProgramShares(limits)) }
 
     /// Counts one request of `program` in; refuses when the program, its owner's programs or all programs have as many as
     /// they may.
@@ -23,8 +17,8 @@ final class SlowRequestQuota: Sendable {
         let refusal: Refusal? = shares.withLock { shares in
             do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
                 return switch error {
-                case .program: Self.tooManyOfProgram(shares.countOfProgram)
-                case .owner: Self.tooManyOfOwner(shares.countOfOwner)
+                case .program: Self.tooManyOfProgram(shares.limits.ofProgram)
+                case .owner: Self.tooManyOfOwner(shares.limits.ofOwner)
                 case .total: Self.tooMany
                 }
             }
