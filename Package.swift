@@ -204,7 +204,9 @@ let package = Package(
         .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
             name: "OstiaryWireTests",
-            dependencies: ["CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness", "UnixSocket"],
+            dependencies: [
+                "CLinuxShims", "CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness", "UnixSocket",
+            ],
             swiftSettings: adapter),
         .testTarget(
             name: "SecurityTests",
@@ -216,7 +218,7 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "AccessControl", "Cancellations", "KeyAlgorithms", "LocalAuthentication",
+                "AccessControl", "CLinuxShims", "Cancellations", "KeyAlgorithms", "LocalAuthentication",
                 "LocalAuthenticationEmbeddedUI", "OstiaryClient", "OstiaryTesting", "OstiaryWire", "SecretMemory",
                 "Security", "UnixSocket", "WireTranscripts", crypto,
             ],

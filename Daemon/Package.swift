@@ -41,6 +41,19 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
+/// What tests over a whole broker use.
+let wholeBroker: [Target.Dependency] = [
+    "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
+    .product(name: "IndependentTools", package: "Ostiary"), .product(name: "WireTranscripts", package: "Ostiary"),
+    "Broker", "Diagnosis", "Opening", "Owners", "Sessions", "ProtectedObjects", "Authenticators", "Auditing",
+    "OwnerKeys",
+    "Callers", "Refusals", "AssociationFiles", "ExactNames", "HelperProcesses", "Prompting", "Settings", "Simulation",
+    "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport", "ProcessFacts",
+    "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader", "FingerprintTestSupport",
+    "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport", "ostiaryd", "ostiary-templates", "ostiary-pam",
+    shared, crypto, grdb, seeded, "SessionLocks", "Threading", "TPMEnclave", "TPMTestSupport",
+]
+
 let package = Package(
     name: "OstiaryDaemon",
     products: [
@@ -75,6 +88,7 @@ let package = Package(
         .systemLibrary(name: "CPCSC", pkgConfig: "libpcsclite", providers: [.apt(["libpcsclite-dev"])]),
         .systemLibrary(name: "CSeccomp", pkgConfig: "libseccomp", providers: [.apt(["libseccomp-dev"])]),
         .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CExtendedAttributes"),
         .systemLibrary(name: "CInotify"),
         // Names that decide who may do what.
         .target(name: "ExactNames", swiftSettings: strict),
@@ -97,26 +111,36 @@ let package = Package(
         .target(
             name: "AuditLog", dependencies: [shared, crypto, "ExactNames", "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
+        // Both sides of the way to a helper.
+        .target(name: "HelperProcesses", dependencies: [shared, "Threading"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         // The daemon's configuration.
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
+        // What this machine says about callers.
+        .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
         .target(
             name: "Prompting",
-            dependencies: [shared, messageBus, "ExactNames", "PromptProtocol", "Settings", "Threading"],
+            dependencies: [
+                shared, messageBus, "ExactNames", "HelperProcesses", "PromptProtocol", "Settings", "ProcessFacts",
+                "Threading",
+            ],
             swiftSettings: strict),
         // What the programs that ask people have in common.
-        .target(name: "PromptProgram", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(
+            name: "PromptProgram", dependencies: [shared, "HelperProcesses", "PromptProtocol"], swiftSettings: strict),
         // Tells when USB devices are plugged in or out.
         .target(name: "DeviceEvents", dependencies: [systemd, "Threading"], swiftSettings: adapter),
         .target(name: "FingerprintReader", dependencies: [shared, messageBus], swiftSettings: strict),
         // Both sides of the helper that talks to PAM.
         .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
         .target(
-            name: "PAMBiometry", dependencies: [shared, "PromptProtocol", "PAMProtocol"],
+            name: "PAMBiometry", dependencies: [shared, "HelperProcesses", "PromptProtocol", "PAMProtocol"],
             swiftSettings: strict),
         // Both sides of the helper that digests fingerprint templates.
         .target(name: "TemplateAnswers", swiftSettings: strict),
-        .target(name: "EnrolledTemplates", dependencies: [shared, "TemplateAnswers"], swiftSettings: strict),
+        .target(
+            name: "EnrolledTemplates", dependencies: [shared, "HelperProcesses", "TemplateAnswers"],
+            swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: [messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
         .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
@@ -126,8 +150,8 @@ let package = Package(
         .target(
             name: "Callers",
             dependencies: [
-                shared, crypto, logging, "AssociationFiles", "ExactNames", "Vault", "PromptProtocol", "Prompting",
-                "Refusals", "Settings", "Threading",
+                shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "PromptProtocol",
+                "Prompting", "Refusals", "Settings", "Threading", "ProcessFacts",
             ],
             swiftSettings: strict),
         .target(
@@ -147,8 +171,9 @@ let package = Package(
         .target(
             name: "Authenticators",
             dependencies: [
-                shared, "Enclave", "ExactNames", "KeySlots", "PromptProtocol", "Prompting", "FingerprintReader",
-                "EnrolledTemplates", "PAMProtocol", "PAMBiometry", "SecurityKeys", "AuthenticatorRequests", "Refusals",
+                shared, "Enclave", "ExactNames", "HelperProcesses", "KeySlots", "PromptProtocol", "Prompting",
+                "FingerprintReader", "EnrolledTemplates", "PAMProtocol", "PAMBiometry", "SecurityKeys",
+                "AuthenticatorRequests", "Refusals", "ProcessFacts",
                 "Callers", "OwnerKeys", "Auditing",
                 "Threading",
             ],
@@ -173,44 +198,62 @@ let package = Package(
         .target(
             name: "Owners",
             dependencies: [
-                shared, logging, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
-                "PromptProtocol",
+                shared, logging, "Enclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault",
+                "Passcodes", "PromptProtocol",
                 "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
                 "EnrolledTemplates", "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
-                "ProtectedObjects",
+                "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
         // Opens a store and its log, and moves it into another enclave.
         .target(
             name: "Opening",
             dependencies: [
-                shared, logging, "Enclave", "TPMEnclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "AuditLog",
-                "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings", "AssociationFiles", "Refusals",
-                "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects",
+                shared, logging, "Enclave", "TPMEnclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots",
+                "Vault", "AuditLog", "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings",
+                "AssociationFiles", "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators",
+                "ProtectedObjects", "ProcessFacts",
+            ],
+            swiftSettings: strict),
+        // Connections of programs: who calls, what is admitted, on which thread, and what each may make the daemon hold.
+        .target(
+            name: "Sessions",
+            dependencies: [
+                shared, logging, "ExactNames", "KeySlots", "Vault", "Passcodes", "DeviceEvents", "FingerprintReader",
+                "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
+                "Passkeys", "Threading",
+            ],
+            swiftSettings: strict),
+        // What the doctor finds.
+        .target(
+            name: "Diagnosis",
+            dependencies: [
+                shared, "Enclave", "TPMEnclave", "Vault", "AuditLog", "PromptProtocol", "Prompting", "SessionLocks",
+                "Settings", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
+                "ProcessFacts", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
+                "Opening", logging,
             ],
             swiftSettings: strict),
         .target(
             name: "Broker",
             dependencies: [
-                "Opening", "Owners", "Passkeys", shared, crypto, logging, "Enclave", "ExactNames", "StoreKeys",
-                "KeySlots",
-                "Vault",
-                "AuditLog",
-                "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "Settings", "DeviceEvents",
-                "FingerprintReader",
-                "TemplateAnswers", "EnrolledTemplates", "PAMProtocol",
-                "PAMBiometry", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects",
-                "AssociationFiles", "AuthenticatorRequests", "Threading", "TPMEnclave",
+                "Diagnosis", "Opening", "Owners", "Sessions", "Passkeys", shared, crypto, logging, "Enclave",
+                "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
+                "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "Refusals",
+                "Callers", "OwnerKeys", "Auditing", "ProcessFacts",
+                "Authenticators", "ProtectedObjects", "AssociationFiles", "AuthenticatorRequests", "Threading",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "Opening", "Owners", "Settings", "Threading", shared, logging, arguments,
+                "AssociationFiles", "Broker", "Opening", "Owners", "Sessions", "Settings", "Threading", shared, logging,
+                arguments,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
-            name: "ostiary-prompt", dependencies: [shared, "PromptProgram", "PromptProtocol"], swiftSettings: strict),
+            name: "ostiary-prompt", dependencies: [shared, "HelperProcesses", "PromptProgram", "PromptProtocol"],
+            swiftSettings: strict),
         .executableTarget(
             name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),
@@ -225,23 +268,27 @@ let package = Package(
         .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
         // Cards at readers, through pcscd.
         .target(
-            name: "CardReaders", dependencies: [shared, "CPCSC", "PromptProtocol", "Threading"], swiftSettings: adapter
-        ),
+            name: "CardReaders", dependencies: [shared, "CPCSC", "HelperProcesses", "Threading"],
+            swiftSettings: adapter),
         .target(
             name: "SecurityKeys",
             dependencies: [
-                shared, "AuthenticatorRequests", "CardReaders", "ExactNames", "FingerprintReader", "PromptProtocol",
-                "SecurityKeyProtocol",
+                shared, "AuthenticatorRequests", "CardReaders", "CExtendedAttributes", "ExactNames",
+                "FingerprintReader",
+                "HelperProcesses",
+                "PromptProtocol", "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiary-fido", dependencies: [shared, "CFIDO2", "SecurityKeyProtocol", "SystemCallFilter"],
+            name: "ostiary-fido",
+            dependencies: [shared, "CFIDO2", "HelperProcesses", "SecurityKeyProtocol", "SystemCallFilter"],
             swiftSettings: adapter),
         .executableTarget(
-            name: "ostiary-pam", dependencies: [shared, "CPAM", "PAMProtocol", "PromptProtocol"],
-            swiftSettings: adapter),
+            name: "ostiary-pam",
+            dependencies: [shared, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"], swiftSettings: adapter),
         .executableTarget(
-            name: "ostiary-association", dependencies: [shared, "AssociationFiles", "CCurl", "ExactNames"],
+            name: "ostiary-association",
+            dependencies: [shared, "AssociationFiles", "CCurl", "ExactNames", "HelperProcesses"],
             swiftSettings: adapter),
 
         // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.
@@ -249,7 +296,7 @@ let package = Package(
             name: "Simulation",
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
-                "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners",
+                "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners", "Sessions",
                 "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting", "Settings",
             ],
             swiftSettings: strict),
@@ -259,8 +306,8 @@ let package = Package(
         .executableTarget(
             name: "device-benchmark",
             dependencies: [
-                "CTSS2", "Enclave", "ExactNames", "TPMEnclave", "AuthenticatorRequests", "SecurityKeys",
-                "SecurityKeyTestSupport",
+                "CTSS2", "Enclave", "ExactNames", "HelperProcesses", "TPMEnclave", "AuthenticatorRequests",
+                "SecurityKeys", "SecurityKeyTestSupport",
                 "StoreTestSupport", shared, arguments,
             ],
             swiftSettings: adapter),
@@ -297,7 +344,7 @@ let package = Package(
             dependencies: ["ExactNames", "Vault", "StoreTestSupport", "vault-writer", grdb, seeded],
             swiftSettings: adapter),
         .testTarget(
-            name: "AuditLogTests", dependencies: ["AuditLog", "StoreTestSupport", "log-writer", crypto],
+            name: "AuditLogTests", dependencies: ["AuditLog", "ExactNames", "StoreTestSupport", "log-writer", crypto],
             swiftSettings: adapter),
         // Doubles and the small programs that the crash tests kill.
         .target(
@@ -370,10 +417,28 @@ let package = Package(
                 "StoreTestSupport", "TerminalTestSupport", "ostiary-templates", shared,
             ],
             swiftSettings: adapter),
+        // Both ways to a helper, with the real programs behind them.
+        .testTarget(
+            name: "HelperProcessesTests",
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", "test-helper",
+                shared,
+            ],
+            swiftSettings: adapter),
+        // A socket behind which systemd's own program starts a helper for each connection.
+        .target(
+            name: "HelperTestSupport",
+            dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
+            path: "Tests/HelperTestSupport", swiftSettings: adapter),
+        // A helper with all faults.
+        .executableTarget(
+            name: "test-helper", dependencies: ["HelperProcesses", shared], path: "Tests/Programs/test-helper",
+            swiftSettings: adapter),
         .testTarget(
             name: "PAMBiometryTests",
             dependencies: [
-                "PAMBiometry", "PAMProtocol", "PromptProtocol", "FingerprintReader", "FingerprintTestSupport",
+                "HelperProcesses", "HelperTestSupport", "PAMBiometry", "PAMProtocol", "PromptProtocol",
+                "FingerprintReader", "FingerprintTestSupport",
                 "SystemBusTestSupport", "PAMTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-pam",
                 "pam-asker", shared,
             ],
@@ -388,8 +453,11 @@ let package = Package(
         .testTarget(
             name: "SecurityKeysTests",
             dependencies: [
-                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CTAP", "CardReaders", "ExactNames",
-                "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport", "ostiary-fido", "filter-breaker",
+                "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CExtendedAttributes", "CTAP",
+                "CardReaders",
+                "ExactNames",
+                "HelperProcesses", "HelperTestSupport", "SecurityKeyTestSupport", "StoreTestSupport",
+                "TerminalTestSupport", "ostiary-fido", "filter-breaker",
                 shared, crypto,
             ],
             swiftSettings: adapter),
@@ -397,8 +465,8 @@ let package = Package(
         .testTarget(
             name: "SecurityKeyFactorTests",
             dependencies: [
-                "Broker", "Opening", "Owners", "Authenticators", "ExactNames", "OwnerKeys", "ProtectedObjects",
-                "Refusals",
+                "Broker", "Opening", "Owners", "Authenticators", "ExactNames", "HelperProcesses", "OwnerKeys",
+                "ProtectedObjects", "Refusals",
                 "KeySlots",
                 "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "PromptProtocol", "Settings", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
@@ -408,7 +476,8 @@ let package = Package(
         .executableTarget(
             name: "socket-key-daemon",
             dependencies: [
-                "Broker", "OwnerKeys", "Owners", "Passcodes", "Prompting", "SecurityKeys", "Settings", logging,
+                "Broker", "HelperProcesses", "OwnerKeys", "Owners", "Passcodes", "Prompting", "SecurityKeys",
+                "Sessions", "Settings", logging, "ProcessFacts",
             ],
             path: "Tests/Programs/socket-key-daemon", swiftSettings: adapter),
         .executableTarget(
@@ -419,7 +488,8 @@ let package = Package(
             name: "PAMTestSupport", dependencies: ["StoreTestSupport", shared], path: "Tests/PAMTestSupport",
             exclude: ["Modules"], swiftSettings: adapter),
         .executableTarget(
-            name: "pam-asker", dependencies: ["PAMBiometry", shared], path: "Tests/Programs/pam-asker",
+            name: "pam-asker", dependencies: ["HelperProcesses", "PAMBiometry", shared],
+            path: "Tests/Programs/pam-asker",
             swiftSettings: adapter),
         .testTarget(
             name: "PasscodesTests", dependencies: ["Passcodes", "lone-stretcher", shared], swiftSettings: adapter),
@@ -429,24 +499,31 @@ let package = Package(
         .testTarget(
             name: "SettingsTests", dependencies: ["PromptProtocol", "Settings", shared], swiftSettings: adapter),
         .testTarget(
+            name: "ProcessFactsTests",
+            dependencies: ["ProcessFacts", "StoreTestSupport", "TerminalTestSupport", shared], swiftSettings: adapter),
+        .testTarget(
             name: "PromptingTests",
             dependencies: [
-                "ExactNames", "Prompting", "PromptProgram", "PromptProtocol", "Settings", "TerminalTestSupport",
+                "ExactNames", "HelperProcesses", "HelperTestSupport", "Prompting", "PromptProgram", "PromptProtocol",
+                "Settings", "TerminalTestSupport", "ProcessFacts",
                 "SystemBusTestSupport", "StoreTestSupport", "ostiary-prompt", "ostiary-sheet", "test-caller", shared,
                 crypto,
             ],
             swiftSettings: adapter),
         // Pseudo-terminals, an X server, and the processes on them.
         .target(
-            name: "TerminalTestSupport", dependencies: ["Prompting", "PromptProtocol", shared],
+            name: "TerminalTestSupport", dependencies: ["ProcessFacts", "Prompting", "PromptProtocol", shared],
             path: "Tests/TerminalTestSupport", swiftSettings: adapter),
         // A client of the raw protocol, a scripted person, and a broker in this process.
         .target(
             name: "BrokerTestSupport",
             dependencies: [
-                "Broker", "Opening", "Owners", "Auditing", "Authenticators", "OwnerKeys", "Passcodes", "Enclave",
-                "PromptProtocol",
-                "Prompting", "Settings", "Simulation", "Vault", "StoreTestSupport", shared, crypto, logging,
+                "Broker", "Opening", "Owners", "Sessions", "Auditing", "Authenticators", "OwnerKeys", "Passcodes",
+                "Enclave", "ProcessFacts", "PromptProtocol", "Prompting", "Settings", "Simulation", "Vault",
+                "StoreTestSupport", "HelperProcesses", "ProtectedObjects", "Callers", "Refusals", "FingerprintReader",
+                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TPMTestSupport", "TPMEnclave",
+                "KeySlots", "StoreKeys", "Threading", "ExactNames", "AuditLog", "TerminalTestSupport", shared, crypto,
+                logging, grdb,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         // What every keeper of a passcode must do; each implementation's tests run it.
@@ -467,28 +544,22 @@ let package = Package(
                 shared,
             ],
             path: "Tests/Programs/load-measurement", swiftSettings: adapter),
-        .testTarget(
-            name: "BrokerTests",
-            dependencies: [
-                "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
-                .product(name: "IndependentTools", package: "Ostiary"),
-                .product(name: "WireTranscripts", package: "Ostiary"),
-                "Broker", "Opening", "Owners", "ProtectedObjects", "Authenticators", "Auditing", "OwnerKeys", "Callers",
-                "Refusals",
-                "AssociationFiles", "ExactNames", "Prompting", "Settings", "Simulation", "AuditLog", "Passcodes",
-                "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
-                "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
-                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport",
-                "broker-crasher", "ostiaryd", "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded,
-                "Threading", "TPMEnclave", "TPMTestSupport",
-            ],
-            swiftSettings: adapter),
+        // Over a whole broker, each for the module that it is named after.
+        .testTarget(name: "BrokerTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "OwnerKeysTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "AuditingTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "OpeningTests", dependencies: wholeBroker + ["broker-crasher"], swiftSettings: adapter),
+        .testTarget(name: "OwnersTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "SessionsTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "DiagnosisTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "PasskeysTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "BiometryTests", dependencies: wholeBroker, swiftSettings: adapter),
         // A server of HTTPS with an authority of its own, and the helper that asks it.
         .testTarget(
             name: "AssociationTests",
             dependencies: [
-                "AssociationFiles", "Callers", "ExactNames", "Prompting", "StoreTestSupport", "ostiary-association",
-                shared,
+                "AssociationFiles", "Callers", "ExactNames", "HelperProcesses", "HelperTestSupport", "Prompting",
+                "StoreTestSupport", "ostiary-association", shared,
             ],
             exclude: ["association-server.py"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.
@@ -496,11 +567,13 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "ostiaryd", "ostiary-prompt", "ostiary-sheet", "ostiary-pam", "ostiary-simulator",
-                "ostiary-fingerprint", "ostiary-templates", "test-caller", "Prompting", "FingerprintReader",
+                "ostiary-fingerprint", "ostiary-templates", "test-caller", "ProcessFacts", "Prompting",
+                "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
                 "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
                 "BrokerTestSupport",
-                "OwnerKeys", "KeySlots", "Passcodes", cbor, shared, simulatorMessages, grdb,
+                "OwnerKeys", "KeySlots", "Passcodes", "ExactNames", "Vault", "CImpostor", cbor, shared,
+                simulatorMessages, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -60,7 +60,7 @@ struct ArgumentTests {
         ["key", "prune"], ["key", "prune", "--json"],
         ["key", "prune", "--remove", "--group", "g", "--unused-for", "30", "--json"],
         ["app", "register", "p", "--id", "i", "--group", "a", "--group", "b", "--json"],
-        ["app", "register", "p", "--id", "i", "--browser"],
+        ["app", "register", "p", "--id", "i", "--browser"], ["app", "register", "p", "--id", "i", "--door"],
         ["app", "adopt", "p"], ["app", "adopt", "p", "--id", "com.example.mail", "--json"], ["app", "list", "--json"],
         ["app", "remove", "i"], ["grants", "list", "--json"], ["grants", "revoke", "--all"],
         ["right", "create", "a", "--idle", "30", "--hard", "300", "--uses", "2"],

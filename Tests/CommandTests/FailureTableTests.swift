@@ -12,7 +12,9 @@ struct FailureTableTests {
     /// Written out once more, so that a slip in the table does not go unseen.
     static let refusals: Set<WireFailureCode> = [
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
-        .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .cooldown, .timedOut, .biometryLockout,
+        .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .clientChanged, .clientRefused, .cooldown,
+        .timedOut,
+        .biometryLockout,
         .locked,
         .missingEntitlement, .programChanged, .programUnverified, .notAssociated,
     ]
@@ -43,7 +45,7 @@ struct FailureTableTests {
         #expect(code.failureClass.name != "unknown")
     }
 
-    @Test(arguments: [10, 34, 49, 83, 9999, -6, Int.max, Int.min])
+    @Test(arguments: [10, 35, 49, 83, 9999, -6, Int.max, Int.min])
     func `an unknown code is a refusal`(code: Int) {
         #expect(OstiaryError.Code(rawValue: code).failureClass == FailureClass("unknown", .refused))
     }

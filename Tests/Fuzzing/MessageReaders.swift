@@ -17,6 +17,9 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
 ]
 
 private func read<Message: FrameMessage>(_ type: Message.Type, _ bytes: [UInt8]) {
-    guard let message = try? Message(canonicalBytes: bytes) else { return }
-    precondition((try? message.canonicalBytes) == bytes, "the message has another encoding")
+    let own = ProtocolVersions.ofThisBuild
+    for version in own.oldest...own.newest {
+        guard let message = try? Message(canonicalBytes: bytes, in: version) else { continue }
+        precondition((try? message.canonicalBytes(in: version)) == bytes, "the message has another encoding")
+    }
 }

@@ -22,7 +22,8 @@ import Testing
         (.notInteractive, .authentication(.notInteractive)), (.lockedOut, .authentication(.authenticationFailed)),
         (.operationNotPermitted, .status(-25293)), (.callerChanged, .authentication(.authenticationFailed)),
         (.cooldown, .authentication(.systemCancel)), (.timedOut, .authentication(.systemCancel)),
-        (.questionNeeded, .status(-2070)),
+        (.questionNeeded, .status(-2070)), (.clientChanged, .authentication(.authenticationFailed)),
+        (.clientRefused, .status(-25293)),
         (.passcodeNotSet, .authentication(.passcodeNotSet)), (.passcodeAlreadySet, .status(-25299)),
         (.passcodeTooWeak, .status(-50)), (.passcodeMismatch, .authentication(.authenticationFailed)),
         (.biometryNotAvailable, .authentication(.biometryNotAvailable)),
@@ -98,8 +99,9 @@ import Testing
         switch ErrorSurface.entry(for: .init(failure)).surface {
         case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
-            // What nobody may do is a refusal; everything else ended without person or program.
-            #expect(error.code == (failure == .operationNotPermitted ? .authenticationFailed : .systemCancel))
+            // What nobody may do, and for whom nobody asks, is a refusal; everything else ended without person or program.
+            let isRefusal = [.operationNotPermitted, .clientRefused].contains(failure)
+            #expect(error.code == (isRefusal ? .authenticationFailed : .systemCancel))
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)
         }
     }

@@ -24,7 +24,7 @@ import UnixSocket
         let location = DaemonLocation(
             runtimeDirectory: folder, stateDirectory: folder, ownerID: geteuid() &+ 1)
         let listener = try UnixSocket.listen(at: location.socketPath)
-        let error = #expect(throws: OstiaryError.self) { try Connection(to: location) }
+        let error = #expect(throws: OstiaryError.self) { try DaemonConnection(to: location) }
         #expect(error?.code == .foreignServer)
         #expect(
             error?.explanation
@@ -60,7 +60,7 @@ import UnixSocket
         defer { process.terminate() }
         let ready = try #require(try output.fileHandleForReading.read(upToCount: 6))
         #expect(ready == Data("ready\n".utf8))
-        let error = #expect(throws: OstiaryError.self) { try Connection(to: location) }
+        let error = #expect(throws: OstiaryError.self) { try DaemonConnection(to: location) }
         #expect(error?.code == .foreignServer)
         #expect(error?.explanation.hasPrefix("User 65534 serves \(location.socketPath), not user 0") == true)
         #expect(try output.fileHandleForReading.readToEnd() == Data("0\n".utf8), "it was told nothing")

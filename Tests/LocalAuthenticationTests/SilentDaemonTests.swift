@@ -44,7 +44,7 @@ import UnixSocket
             isHeard.signal()
         }
         daemon.start()
-        let error = #expect(throws: OstiaryError.self) { try Connection(to: location) }
+        let error = #expect(throws: OstiaryError.self) { try DaemonConnection(to: location) }
         isHeard.wait()
         #expect(throws: FrameReadError.closed) { try heard.value?.get() }
         #expect(error?.code == .init(.versionMismatch))
@@ -89,7 +89,7 @@ import UnixSocket
     @Test func `a daemon that greets and then gives no sign of life is given up`() throws {
         let listener = try Listener()
         let heard = Self.serve(listener) { Self.isHello($0) ? .done(.init()) : nil }
-        let connection = try Connection(
+        let connection = try DaemonConnection(
             to: listener.location, patience: AnswerPatience(silence: 0.05, silences: 4))
         let error = #expect(throws: OstiaryError.self) { _ = try connection.call(.status(.init())) }
         #expect(error?.code == .daemonUnavailable)
@@ -112,7 +112,7 @@ import UnixSocket
             // After many silences the person answers: the answer to the first request behind the hello, whose id is 2.
             return count < 20 ? .heldGrants(.init()) : nil
         }
-        let connection = try Connection(
+        let connection = try DaemonConnection(
             to: listener.location, patience: AnswerPatience(silence: 0.02, silences: 3))
         let error = #expect(throws: OstiaryError.self) { _ = try connection.call(.status(.init())) }
         #expect(error?.code == .daemonUnavailable)
@@ -142,7 +142,7 @@ import UnixSocket
     @Test func `a daemon that does not greet is given up`() throws {
         let listener = try Listener()
         let location = listener.location
-        let error = #expect(throws: OstiaryError.self) { try Connection(to: location, greetingSeconds: 1) }
+        let error = #expect(throws: OstiaryError.self) { try DaemonConnection(to: location, greetingSeconds: 1) }
         #expect(error?.code == .daemonUnavailable)
         #expect(error?.explanation.hasPrefix("The daemon does not answer") == true)
     }

@@ -40,6 +40,9 @@ import WireTranscripts
         #expect(status.daemonVersion == "test" && status.enclaveKind == "software" && status.factors.count == 4)
         let missing = #expect(throws: OstiaryError.self) { _ = try find("none", client) }
         #expect(missing?.code == .init(.notFound))
+        // Not a byte of a request that such a daemon would misread.
+        let unsent = #expect(throws: OstiaryError.self) { try client.listItems(ItemSelection(itemClass: "genp")) }
+        #expect(unsent?.code == .init(.versionMismatch))
         let right = try find("golden", client)
         // A context that goes away closes itself, and the transcript closes none.
         let context = AuthorizationContext(client: client)

@@ -52,7 +52,8 @@ import Testing
 
     @Test func `a field that comes twice is left over`() throws {
         let request = try WireRequest.with { $0.body = .findRight(.with { $0.identifier = "2fa" }) }.canonicalBytes
-        let name: [UInt8] = [0, 0, 0, 3] + "2fa".utf8
+        // The name, and no group behind it.
+        let name: [UInt8] = [0, 0, 0, 3] + "2fa".utf8 + [0, 0, 0, 0]
         #expect(request.suffix(name.count) == name[...])
         #expect(Self.refusal(request + name, as: WireRequest.self) == .trailingBytes)
         // The whole body again, and another one.

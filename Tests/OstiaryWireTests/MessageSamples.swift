@@ -82,6 +82,8 @@ extension WireMode: RandomValue {}
 extension WirePasscodeAction: RandomValue {}
 extension WireFinding.Verdict: RandomValue {}
 extension WireSynchronizable: RandomValue {}
+extension WireItemLock: RandomValue {}
+extension WireItemChange.Kind: RandomValue {}
 extension WireKeyKind: RandomValue {}
 extension WireAttachment: RandomValue {}
 extension WirePreference: RandomValue {}
@@ -134,7 +136,8 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .decrypt($0.value()) }, { .exchange($0.value()) }, { .readSecret($0.value()) }, { .passcode($0.value()) },
             { .lock($0.value()) }, { .readLog($0.value()) }, { .verifyLog($0.value()) }, { .diagnose($0.value()) },
             { .repair($0.value()) }, { .addItem($0.value()) }, { .findItems($0.value()) }, { .updateItems($0.value()) },
-            { .deleteItems($0.value()) }, { .createKey($0.value()) }, { .findKey($0.value()) },
+            { .deleteItems($0.value()) }, { .watchItems($0.value()) }, { .createKey($0.value()) },
+            { .findKey($0.value()) },
             { .removeKey($0.value()) },
             { .decapsulate($0.value()) }, { .evaluateAccessControl($0.value()) }, { .listKeys($0.value()) },
             { .pruneKeys($0.value()) },
@@ -156,7 +159,8 @@ extension WireReply.OneOf_Body: RandomChoice {
         [
             { .failure($0.value()) }, { .done($0.value()) }, { .status($0.value()) }, { .context($0.value()) },
             { .granted($0.value()) }, { .right($0.value()) }, { .rights($0.value()) }, { .logPage($0.value()) },
-            { .logVerdict($0.value()) }, { .diagnosis($0.value()) }, { .items($0.value()) }, { .key($0.value()) },
+            { .logVerdict($0.value()) }, { .diagnosis($0.value()) }, { .items($0.value()) }, { .itemNews($0.value()) },
+            { .key($0.value()) },
             { .applications($0.value()) }, { .keys($0.value()) }, { .unusedKeys($0.value()) },
             { .passkeys($0.value()) }, { .securityKeys($0.value()) }, { .repair($0.value()) },
             { .environment($0.value()) },

@@ -51,14 +51,14 @@ import Testing
 
     private static let find = WireRequest.with {
         $0.id = 5
-        $0.body = .findItems(.with { ($0.use.expectsQuestion, $0.begin) = (true, 3) })
+        $0.body = .findItems(.with { ($0.use.expectsQuestion, $0.begin, $0.listsLocked) = (true, 3, true) })
     }
 
     @Test func `a field that came with a version is neither written nor read in an older one`() throws {
         let (former, present) = (try Self.find.canonicalBytes(in: 7), try Self.find.canonicalBytes(in: 8))
-        #expect(former.count == present.count - 1)
+        #expect(former.count == present.count - 2)
         #expect(former.suffix(8) == [0, 0, 0, 0, 0, 0, 0, 3])
-        #expect(present.suffix(9) == [1, 0, 0, 0, 0, 0, 0, 0, 3])
+        #expect(present.suffix(10) == [1, 0, 0, 0, 0, 0, 0, 0, 3, 1])
         var expected = Self.find
         expected.body = .findItems(.with { $0.begin = 3 })
         #expect(try WireRequest(canonicalBytes: former, in: 7) == expected)
@@ -76,16 +76,38 @@ import Testing
 
     @Test(arguments: [7, 8] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
         for request in Samples.requests(seed: 7, ofEach: 16) {
+            let oldest = max(request.body?.oldestVersion ?? 0, request.onBehalf == nil ? 0 : WireRequest.clientVersion)
+            guard oldest <= version else { continue }
             let bytes = try request.canonicalBytes(in: version)
             #expect(try WireRequest(canonicalBytes: bytes, in: version).canonicalBytes(in: version) == bytes)
         }
         for reply in Samples.replies(seed: 7, ofEach: 16) {
+            if version == 7, case .itemNews = reply.body { continue }
             let bytes = try reply.canonicalBytes(in: version)
             #expect(try WireReply(canonicalBytes: bytes, in: version).canonicalBytes(in: version) == bytes)
         }
     }
 
     // MARK: requests
+
+    @Test func `a watch of items is no request of version 7, and its answer no answer`() throws {
+        let watch = WireRequest.with { ($0.id, $0.body) = (1, .watchItems(.init())) }
+        let news = WireReply.with { ($0.id, $0.body) = (1, .itemNews(.init())) }
+        #expect(try WireRequest(canonicalBytes: watch.canonicalBytes(in: 8), in: 8) == watch)
+        #expect(try WireReply(canonicalBytes: news.canonicalBytes(in: 8), in: 8) == news)
+        #expect(throws: CanonicalEncodingError.unknownChoice) {
+            try WireRequest(canonicalBytes: watch.canonicalBytes(in: 8), in: 7)
+        }
+        #expect(throws: CanonicalEncodingError.unknownChoice) {
+            try WireReply(canonicalBytes: news.canonicalBytes(in: 8), in: 7)
+        }
+    }
+
+    @Test func `a request says in which version it would lose its meaning`() {
+        #expect(WireRequest.OneOf_Body.watchItems(.init()).oldestVersion == 8)
+        #expect(WireRequest.OneOf_Body.findItems(.with { $0.listsLocked = true }).oldestVersion == 8)
+        #expect(WireRequest.OneOf_Body.findItems(.with { $0.use.expectsQuestion = true }).oldestVersion == 7)
+    }
 
     /// A choice whose second message came with version 8.
     private enum Choice: WireChoice, Equatable {

@@ -46,3 +46,9 @@ public func setDataLength(_ data: Handle?, _ length: Int) { CFDataSetLength(data
 public func mutableDataBytes(_ data: Handle?) -> UnsafeMutablePointer<UInt8>? {
     CFDataGetMutableBytePtr(data.object(NSMutableData.self))
 }
+
+@c(SecRandomCopyBytes)
+public func copyRandomBytes(_ generator: Handle?, _ count: Int, _ bytes: UnsafeMutableRawPointer?) -> CInt {
+    guard let bytes else { return count == 0 ? errSecSuccess : errSecParam }
+    return SecRandomCopyBytes(nil, count, bytes)
+}

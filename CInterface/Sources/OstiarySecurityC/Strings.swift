@@ -1,5 +1,6 @@
 import Foundation
 public import Security
+import Synchronization
 
 @c(ostiary_CFStringCreateWithCString)
 public func createString(_ allocator: Handle?, _ text: UnsafePointer<CChar>?, _ encoding: UInt32) -> Handle? {
@@ -35,4 +36,21 @@ public func maximumStringSize(_ length: Int, _ encoding: UInt32) -> Int {
 public func compareStrings(_ first: Handle?, _ second: Handle?, _ options: CFOptionFlags) -> CFIndex {
     let flags = CFStringCompareFlags(rawValue: options)
     return CFStringCompare(first.object(NSString.self), second.object(NSString.self), flags).rawValue
+}
+
+/// The addresses of the texts that `CFSTR` made, by their bytes: each is made once and never freed.
+private let constantStrings = Mutex<[[UInt8]: UInt]>([:])
+
+/// The function that `CFSTR` calls.
+@c(ostiary_constant_string)
+public func constantString(_ text: UnsafePointer<CChar>?) -> Handle? {
+    guard let text, let string = String(validatingCString: text) else { return nil }
+    let bytes = Array(string.utf8)
+    let address = constantStrings.withLock { addresses in
+        if let address = addresses[bytes] { return address }
+        let address = UInt(bitPattern: Handle(owning: NSString(string: string)))
+        addresses[bytes] = address
+        return address
+    }
+    return Handle(bitPattern: address)
 }

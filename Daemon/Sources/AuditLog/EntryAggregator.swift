@@ -20,6 +20,7 @@ public struct EntryAggregator: Sendable {
     public static let others = "(others)"
 
     private struct Key: Hashable {
+        let owner: OwnerID?
         let event: String
         let result: String
         let program: ExactName
@@ -28,6 +29,7 @@ public struct EntryAggregator: Sendable {
         let reason: String
 
         init(_ entry: AuditEntry) {
+            owner = entry.owner
             (event, result, reason) = (entry.event, entry.result, entry.reason)
             program = ExactName(entry.program)
             (object, operation) = (ExactName(entry.object), ExactName(entry.operation))
@@ -107,7 +109,7 @@ extension AuditEntry {
 
     private func summary(of program: String, _ processID: UInt32) -> AuditEntry {
         AuditEntry(
-            time: time, event: event, result: result, program: program, processID: processID,
+            time: time, owner: owner, event: event, result: result, program: program, processID: processID,
             object: EntryAggregator.others, repetitions: repetitions)
     }
 }

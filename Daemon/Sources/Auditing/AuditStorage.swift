@@ -33,23 +33,19 @@ package struct VaultAnchorStore: AnchorStore {
 /// The end of the anchored records, as the anchor's row holds it. Layout: `Documentation/formats/audit-log.md`.
 struct AnchoredEnd: Equatable {
     let head: Data
-    /// Nil in rows of version 1, which are the head alone.
-    let place: Anchor.Place?
+    let place: Anchor.Place
 
+    /// Version 1 is that of builds from before the first release.
     private static let version: UInt8 = 2
     private static let headByteCount = 32
 
-    init(head: Data, place: Anchor.Place?) {
+    init(head: Data, place: Anchor.Place) {
         self.head = head
         self.place = place
     }
 
     /// Accepts exactly what ``bytes`` gives.
     init(bytes: Data) throws(AuditLogError) {
-        if bytes.count == Self.headByteCount {
-            self.init(head: bytes, place: nil)
-            return
-        }
         do {
             var reader = CanonicalReader(Array(bytes))
             guard try reader.read(UInt8.self) == Self.version else { throw AuditLogError.anchorUnreadable }
@@ -62,7 +58,6 @@ struct AnchoredEnd: Equatable {
     }
 
     var bytes: Data {
-        guard let place else { return head }
         var writer = CanonicalWriter(capacity: 1 + Self.headByteCount + 16)
         writer.write(Self.version)
         writer.write(fixed: head)

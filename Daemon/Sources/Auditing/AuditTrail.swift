@@ -1,6 +1,6 @@
 package import AuditLog
 package import Callers
-import ExactNames
+package import ExactNames
 import Foundation
 import Glibc
 package import KeySlots
@@ -27,6 +27,7 @@ package final class AuditTrail: Sendable {
     }
 
     private let shared: SharedLog
+    private let owner: OwnerID
     private let seeds: LogSeeds
     private let refusals = FoldedEntries()
     /// Ends of grants. They are written before the owner's next record of another kind, so the log keeps its order.
@@ -36,9 +37,11 @@ package final class AuditTrail: Sendable {
 
     /// - Parameters:
     ///   - shared: the store's log.
+    ///   - owner: whose records these are, also where the daemon itself is what acts, as at a session's lock.
     ///   - seeds: those that a new passcode of the owner wraps again.
-    package init(_ shared: SharedLog, seeds: LogSeeds) {
+    package init(_ shared: SharedLog, of owner: OwnerID, seeds: LogSeeds) {
         self.shared = shared
+        self.owner = owner
         self.seeds = seeds
     }
 
@@ -155,9 +158,9 @@ package final class AuditTrail: Sendable {
         _ event: Event, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
     ) -> AuditEntry {
         AuditEntry(
-            time: Self.milliseconds(), event: event.name, result: result, program: event.program.displayName.text,
-            processID: UInt32(clamping: event.program.processID), object: event.object, operation: event.operation,
-            factors: factors, strength: strength, reason: reason)
+            time: Self.milliseconds(), owner: owner, event: event.name, result: result,
+            program: event.program.logName, processID: UInt32(clamping: event.program.processID),
+            object: event.object, operation: event.operation, factors: factors, strength: strength, reason: reason)
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {

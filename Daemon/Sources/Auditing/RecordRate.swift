@@ -15,7 +15,7 @@ final class RecordRate: Sendable {
     static let burstOfOwner = 1000.0
     static let perSecondOfOwner = 25.0
     /// Records of all programs between two looks at the disk. If the disk fills up in between, they go into the space that the log
-    /// has reserved, 256 KiB at a time; these take at most 210 KiB of it, with the longest names.
+    /// has reserved, 256 KiB at a time; these take at most 213 KiB of it, with the longest names.
     private static let recordsPerLook = 100
     /// Programs of one owner that are told apart.
     private static let programLimit = 1000

@@ -88,17 +88,18 @@ package final class SharedLog: Sendable {
             number: number, firstIndex: audit.recordCount + 1, seed: seed, passcode: passcode)
         try vault.write("log.epoch") { try $0.setLogEpoch(provisional) }
         let first = try audit.startEpoch(number, seed: seed, time: AuditTrail.milliseconds())
-        let record = LogEpochRecord(number: number, firstIndex: first, wrappedSeed: provisional.wrappedSeed)
-        try vault.write("log.epoch") { try $0.setLogEpoch(record) }
+        // A seed that lies under the enclave may be another owner's by now.
+        try vault.write("log.epoch") { try seeds.setFirstIndex(first, ofEpoch: number, in: $0) }
     }
 
     /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone. That is so, for example,
-    /// after a damaged log was replaced without the passcode. All seeds are under the passcode key afterwards.
+    /// after a damaged log was replaced without the passcode, or another owner's passcode was removed. No seed is under the
+    /// enclave alone afterwards.
     ///
     /// A failure leaves everything as it is, to be tried again with the next proof.
     func coverSeeds(_ seeds: LogSeeds, under passcode: PrivateHalf) {
         do {
-            guard try seeds.records().contains(where: { $0.wrappedSeed.kind == .enclave }) else { return }
+            guard try seeds.own().contains(where: { $0.owner == nil }) else { return }
             try beginEpoch(seeds, under: passcode)
             let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
             try vault.write("log.epoch") { try seeds.store(covered, in: $0) }

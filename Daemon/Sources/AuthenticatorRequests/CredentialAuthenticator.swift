@@ -5,6 +5,9 @@ package import SecretMemory
 ///
 /// Its calls block until the person has answered, on threads that the caller gives.
 package protocol CredentialAuthenticator: Sendable {
+    /// The same authenticator for another user than that of this process, unless the number is nil.
+    func presented(to userID: UInt32?) -> Self
+
     /// - Parameters:
     ///   - question: what the person sees while this runs.
     ///   - cancellation: ends the call, which then throws ``CredentialRefusal/cancelled``.
@@ -27,6 +30,9 @@ package protocol CredentialAuthenticator: Sendable {
 }
 
 extension CredentialAuthenticator {
+    /// An authenticator of one user, and of nobody else.
+    package func presented(to userID: UInt32?) -> Self { self }
+
     /// Nothing for a security key, which replaces a credential while it makes another one.
     package func finishCreation(isReleased: Bool) {}
 }

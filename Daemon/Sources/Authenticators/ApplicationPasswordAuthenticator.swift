@@ -33,7 +33,7 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
             throw Refusal(.internal, "The object has no application password.")
         }
         let attempt = Attempt(
-            counters: counters, check: check, keys: ProvedKeys(of: proofs),
+            counters: counters, check: check, keys: ProvedKeys(of: proofs), requester: asking.requester,
             proof: Proof(factor: .applicationPassword, strength: strength))
         guard let given = asking.applicationPassword else { return .typing(attempt) }
         do { return .proved(try attempt.prove(given.bytes)) } catch is WrongSecret {
@@ -46,6 +46,7 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
         let check: ApplicationPasswordCheck
         /// The keys of the slot's other layers, as far as they are not in the key ring.
         let keys: ProvedKeys
+        let requester: StretchRequester
         let proof: Proof
 
         var kind: PromptKind { .applicationPassword }
@@ -58,7 +59,9 @@ package struct ApplicationPasswordAuthenticator: Authenticator {
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let password = SecretBytes(copying: entered)
-            try counters.attempt(at: check.subject) { try check.opens(password, keys) ? () : nil }
+            try counters.attempt(at: check.subject, as: requester) { turn in
+                try check.opens(password, keys, turn) ? () : nil
+            }
             return proof
         }
     }

@@ -47,13 +47,14 @@ package struct PasscodeAuthenticator: Authenticator {
 
     package func begin(_ factor: Factor, for demand: Demand, _ asking: Asking, after proofs: [Proof]) -> FactorAttempt {
         // A lock that comes while the person types ends what is asked; what was typed must not unlock after it.
-        .typing(Attempt(authenticator: self, era: ring.era, request: asking.cancellation))
+        .typing(Attempt(authenticator: self, era: ring.era, request: asking.cancellation, requester: asking.requester))
     }
 
     private struct Attempt: TypingAttempt {
         let authenticator: PasscodeAuthenticator
         let era: UInt64
         let request: RequestCancellation
+        let requester: StretchRequester
 
         var kind: PromptKind { .enterPasscode }
         var wrongNotice: DisplayText { DisplayText("Wrong passcode.") }
@@ -71,7 +72,7 @@ package struct PasscodeAuthenticator: Authenticator {
 
         func prove(_ entered: borrowing SecretBytes) throws -> Proof {
             let entered = SecretBytes(copying: entered)
-            let proved = try authenticator.opened(by: entered, since: era, for: request)
+            let proved = try authenticator.opened(by: entered, since: era, for: request, as: requester)
             return Proof(
                 factor: .passcode, strength: authenticator.strength, half: proved.half, session: proved.key.session,
                 detail: proved)
@@ -79,10 +80,11 @@ package struct PasscodeAuthenticator: Authenticator {
     }
 
     private func opened(
-        by passcode: borrowing SecretBytes, since era: UInt64, for request: RequestCancellation
+        by passcode: borrowing SecretBytes, since era: UInt64, for request: RequestCancellation,
+        as requester: StretchRequester
     ) throws -> ProvedPasscode {
         let passcode = SecretBytes(copying: passcode)
-        return try keeper.exclusively.withStretchTurnAndAccess { held in
+        return try keeper.exclusively.withStretchTurnAndAccess(as: requester) { held in
             let proved = try keeper.prove(passcode, holding: held)
             let halves = try life.privateHalves(openedBy: proved)
             request.noteOpening()

@@ -1,12 +1,16 @@
 package import Auditing
 package import Authenticators
 package import Enclave
+import Glibc
+import HelperProcesses
 package import Logging
 package import Opening
 package import OwnerKeys
+import Owners
 package import Passcodes
 package import Prompting
 import SecurityKeys
+import Sessions
 package import Vault
 
 extension Broker {
@@ -16,7 +20,7 @@ extension Broker {
         clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         acceptingOlderStore: Bool = false
     ) throws -> Broker {
-        let keys = SecurityKeys(program: configuration.securityKeyProgram)
+        let keys = SecurityKeys(.spawned(program: configuration.securityKeyProgram))
         return try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
             replacingDamagedLog: replacingDamagedLog, acceptingOlderStore: acceptingOlderStore,
@@ -37,6 +41,14 @@ extension Broker {
             configuration, log: log, securityKeys: authenticators.factorKeys, stretching: stretching,
             prompter: prompter, clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
             acceptingOlderStore: acceptingOlderStore, adding: added, space: space, around: around)
-        return Broker(store, authenticators)
+        return Broker(store, authenticators, limits: limits(for: configuration.serves))
+    }
+
+    private static func limits(for served: ServedUsers) -> SessionLimits {
+        guard served.sole == nil else { return .ofOneUser }
+        var descriptors = rlimit()
+        // What cannot be read gives the limits of the smallest daemon.
+        let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors) == 0
+        return .ofMany(descriptorCount: isKnown ? Int(clamping: descriptors.rlim_cur) : 0)
     }
 }

@@ -4,10 +4,10 @@ import AuditLog
 import Auditing
 import Authenticators
 import Callers
-import DeviceEvents
 import Enclave
 import ExactNames
 import Foundation
+import HelperProcesses
 import Logging
 import Opening
 import OstiaryMessages
@@ -16,9 +16,10 @@ package import Owners
 import Passcodes
 import Prompting
 import ProtectedObjects
-import Refusals
+package import Refusals
 import SecretMemory
 import SessionLocks
+package import Sessions
 import StoreKeys
 import Synchronization
 import Threading
@@ -26,7 +27,7 @@ import Vault
 
 /// The trusted side: owns the keys, decides, and answers requests. Which request goes where is ``answer(_:)``;
 /// what each may bring is in `RequestTable.swift`; whether it is allowed is `plan` in the module AccessControl.
-package final class Broker: Sendable {
+package final class Broker: RequestHandler {
     let opened: OpenedStore
     var log: Logger { opened.log }
     var configuration: BrokerConfiguration { opened.configuration }
@@ -38,81 +39,70 @@ package final class Broker: Sendable {
     var prompter: any Prompter { opened.prompter }
     /// Nil where no chip counts.
     var rollback: StoreRollback? { opened.rollback }
-    /// The users whom this daemon serves: today the one whom it runs as.
+    /// The accounts of the users who are served just now.
     package var accounts: [OwnerAccount] { opened.accounts }
-    let sessions: SessionRegistry
-    let slowRequests: SlowRequestQuota
-    let readings: SlowRequestQuota
+    let services: SessionServices
+    var sessions: SessionRegistry { services.registry }
     let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
     let associations: Associations
-    let grantEnds = WorkThread(name: "ostiary-grant-ends")
-    let watches: EnvironmentWatches
-    /// Looks at environments that somebody watches, one after another.
-    let looks = WorkThread(name: "ostiary-environment")
-    /// Nil where readers are not followed.
-    let plugs = Mutex<PlugWatcher?>(nil)
 
-    init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits = .ofOneUser) {
+    init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits) {
         self.opened = opened
-        sessions = SessionRegistry(limits.connections)
-        slowRequests = SlowRequestQuota(limits.slowRequests)
-        readings = SlowRequestQuota(limits.readings)
-        watches = EnvironmentWatches(limits.watches)
         credentials = CredentialQuota(limits.credentials)
         let configuration = opened.configuration
-        // Before there are other secrets that could use up the memory that may be locked.
-        SecretMemoryStatus.keepAsideForPasscodes()
         self.authenticators = authenticators
         associations = Associations(
-            program: configuration.associationProgram, folder: configuration.associationsDirectory,
-            trustedUserID: configuration.associationsUserID, server: configuration.associationServer)
-        for account in accounts {
-            account.sensor?.whenSensorChanges { [weak self, weak account] endsReuse in
-                guard let self, let account else { return }
-                if endsReuse { account.recentBiometry.forget() }
-                environmentMayHaveChanged(of: account, askingSensor: true)
-            }
-            // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
-            account.eraser.erase()
-            // A delay that a reboot interrupted counts from the daemon's start, not from when somebody first looks at it.
-            // An unreadable counter refuses the passcode; what needs none goes on.
-            _ = account.knownAttempts()
-            account.biometry?.onChange { [sessions, weak account] change in
-                // What a finger proved before counts no longer than the set that it was compared with.
-                if change == .enrolledSet, let account { sessions.endGrantsOfFormerSet(of: account) }
-            }
-        }
+            .spawned(program: configuration.associationProgram), folder: configuration.associationsDirectory,
+            trustedUserID: configuration.associationsUserID, server: configuration.associationServer,
+            log: opened.log)
+        services = SessionServices(
+            owners: opened.owners, limits: limits, clock: opened.clock, contextLifetime: configuration.contextLifetime,
+            isEnclaveImmediate: opened.shared.enclave.isImmediate, log: opened.log)
+        vault.setItemListener(services.itemWatches)
+        opened.owners.whenOpened { [weak self] account in self?.follow(account) }
     }
 
-    /// The account of the user with this number; nil for a user whom the daemon does not serve.
-    func account(ofUser userID: UInt32) -> OwnerAccount? { accounts.first { $0.user.id == userID } }
+    /// Has what happens to an account that was just opened end what it makes worthless.
+    private func follow(_ account: OwnerAccount) {
+        account.ring.whenLockChanges { [weak watches = services.itemWatches] in watches?.lockHasChanged() }
+        account.sensor?.whenSensorChanges { [weak environment = services.environment, weak account] endsReuse in
+            guard let environment, let account else { return }
+            if endsReuse { account.recentBiometry.forget() }
+            environment.mayHaveChanged(of: account, askingSensor: true)
+        }
+        account.biometry?.onChange { [sessions, weak account] change in
+            // What a finger proved before counts no longer than the set that it was compared with.
+            if change == .enrolledSet, let account { sessions.endGrantsOfFormerSet(of: account) }
+        }
+        // A delay that a reboot interrupted counts from the opening, not from when somebody first looks at it. An unreadable
+        // counter refuses the passcode; what needs none goes on.
+        _ = account.knownAttempts()
+    }
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     package func close() {
-        plugs.withLock { $0 }?.stop()
-        for account in accounts {
-            account.sessionLocks.withLock { $0 }?.stop()
-            account.biometry?.stop()
-        }
-        for account in accounts { account.ring.wipe() }
+        services.environment.stop()
+        opened.owners.closeAll()
         sessions.endAllGrants()
-        grantEnds.finish()
+        services.grantEnds.finish()
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
         opened.close(isIdle: sessions.isEmpty)
     }
 
     // MARK: answering
 
-    /// Carries out one admitted request. Every error ends as a refusal, but for ``PersonNeeded`` and ``OwnThreadNeeded``: nothing was
-    /// done yet.
-    func answer(_ exchange: Exchange) throws -> Reply {
+    /// Carries out one admitted request. Every error ends as a refusal, but for ``PersonNeeded`` and ``OwnThreadNeeded``, where nothing
+    /// was done yet, and ``LeftWaiting``.
+    package func answer(_ exchange: Exchange) throws(NotAnswered) -> Reply {
         do {
             return try carryOut(exchange)
-        } catch let needed as PersonNeeded {
-            throw needed
-        } catch let needed as OwnThreadNeeded {
-            throw needed
+        } catch is PersonNeeded {
+            throw .personNeeded
+        } catch is OwnThreadNeeded {
+            throw .ownThreadNeeded
+        } catch is LeftWaiting {
+            throw .leftWaiting
         } catch {
             recordOpening(exchange)
             let refusal = refusal(for: error)
@@ -121,7 +111,7 @@ package final class Broker: Sendable {
                     exchange.event(object: objectName(of: exchange.request.row.subject, exchange)),
                     because: refusal)
             }
-            throw refusal
+            throw .refused(refusal)
         }
     }
 
@@ -140,7 +130,7 @@ package final class Broker: Sendable {
         } catch { lock(exchange.account, exchange.event("lock")) }
     }
 
-    func refusal(for error: any Error) -> Refusal {
+    package func refusal(for error: any Error) -> Refusal {
         let refusal = RefusalMapping.refusal(for: error)
         if refusal.code == .internal || refusal.code == .storeUnreadable {
             // The detail is for the person who runs the daemon; it names no secret and no value of a caller.
@@ -172,7 +162,7 @@ package final class Broker: Sendable {
         case .environment: return try environment(exchange)
         case .diagnose:
             let processID = exchange.caller.program.processID
-            return Reply(.diagnosis(diagnosis(for: exchange.account, askedBy: processID)))
+            return Reply(.diagnosis(diagnosis(for: exchange.account, askedBy: processID, as: exchange.requester)))
         case .repair(let body): return try repair(body, exchange)
 
         case .openContext(let body):
@@ -249,13 +239,15 @@ package final class Broker: Sendable {
 
         case .passcode(let body): return try changePasscode(body, exchange)
         case .lock: return lock(exchange)
-        case .readLog(let body): return Reply(.logPage(try logPage(body)))
+        case .readLog(let body):
+            return Reply(.logPage(try logPage(body, for: opened.logAudience(of: exchange.account))))
         case .verifyLog(let body): return try verifyLog(body, exchange)
 
         case .addItem(let body): return try addItem(body, exchange)
         case .findItems(let body): return try findItems(body, exchange)
         case .updateItems(let body): return try updateItems(body, exchange)
         case .deleteItems(let body): return try deleteItems(body, exchange)
+        case .watchItems(let body): return try watchItems(body, exchange)
         }
     }
 

@@ -52,6 +52,8 @@ package struct CallerIdentity: Equatable, Sendable {
     package let webCredentials: [ExactName]
     /// Whether it may have this machine answer for any relying party.
     package let isBrowser: Bool
+    /// Whether it may make requests for its clients.
+    package let isDoor: Bool
     /// The digest that the executable's file must keep; nil where the path says enough.
     let content: Data?
 
@@ -65,6 +67,7 @@ package struct CallerIdentity: Equatable, Sendable {
         self.standing = standing
         webCredentials = []
         isBrowser = false
+        isDoor = false
         content = nil
     }
 
@@ -75,6 +78,7 @@ package struct CallerIdentity: Equatable, Sendable {
         standing = .asRegistered
         webCredentials = registration.webCredentials
         isBrowser = registration.isBrowser
+        isDoor = registration.isDoor
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }
     }
 }

@@ -1,8 +1,6 @@
-import CLinuxShims
 package import ExactNames
-import Foundation
-import Glibc
 import OstiaryMessages
+package import ProcessFacts
 package import Prompting
 package import Refusals
 import Synchronization
@@ -10,16 +8,26 @@ package import UnixSocket
 
 /// Why the program at the other end of a connection cannot be identified, or is no longer the same.
 package enum CallerError: Error, Equatable, Sendable {
-    /// Another user than the daemon's.
+    /// Another user than the one whom the daemon serves.
     case foreignUser(UInt32)
     /// The process that connected has exited, or its pid belongs to another process by now.
     case gone
-    /// The daemon may not see which program the process runs, or cannot read the program's file to compare it.
+    /// What the kernel says about it, or its program's file, cannot be read.
     case unreadable
+    /// The process is alive, and the kernel does not let the daemon look at it.
+    case refused
     /// The process runs another program than when it connected, or the program's file is no longer the registered one.
     case changed
     /// The program's file changes each time that it is read to compare it.
     case changing
+
+    init(_ failure: FactFailure) {
+        switch failure {
+        case .absent: self = .gone
+        case .unreadable: self = .unreadable
+        case .refused: self = .refused
+        }
+    }
 }
 
 /// The process at the other end of a connection, as the kernel sees it; never as it describes itself.
@@ -31,9 +39,8 @@ package final class CallerProcess: Sendable {
     /// Pid and uid that each received byte must have been written by (SCM_CREDENTIALS).
     package let credentials: PeerCredentials
     package let program: CallerProgram
-    // A handle of /proc/PID belongs to this very process: after its death it answers ESRCH, even when the pid is reused.
-    private let directory: SharedDescriptor
-    private let executable: ExecutableIdentity
+    private let process: any HeldProcess
+    private let executable: ExecutedFile
     private let applications: ApplicationRegistry
     /// Whether the identity was one that counts: from then on any other is a change.
     private let wasAsRegistered = Atomic(false)
@@ -42,38 +49,61 @@ package final class CallerProcess: Sendable {
 
     /// Identifies the process that connected `socket`.
     ///
-    /// - Parameter owner: the id of `expectedUser` in the store.
-    package init(
-        connectedTo socket: UnixSocket, expectedUser: UInt32, owner: OwnerID, applications: ApplicationRegistry
+    /// - Parameters:
+    ///   - owner: for whom the program is served.
+    ///   - applications: the owner's.
+    ///   - facts: what the machine says about callers.
+    package convenience init(
+        connectedTo socket: UnixSocket, owner: OwnerID, applications: ApplicationRegistry,
+        facts: any CallerFacts = KernelFacts()
+    ) throws {
+        // The kernel made the pidfd at connect. Kernels before 6.5 have none; there the daemon relies on the messages'
+        // credentials.
+        try self.init(
+            socket.peerCredentials(), socket.peerProcessDescriptor(), owner: owner, applications: applications,
+            facts: facts)
+    }
+
+    /// Identifies the client that a door named. The kernel says who it is; that a request is the client's is the door's word.
+    ///
+    /// - Parameter door: the program that makes requests for it.
+    package convenience init(
+        _ client: NamedClient, through door: CallerProgram, owner: OwnerID, applications: ApplicationRegistry,
+        facts: any CallerFacts = KernelFacts()
+    ) throws {
+        try self.init(
+            client.credentials, client.process, owner: owner, applications: applications, through: door.displayName,
+            facts: facts)
+    }
+
+    /// - Parameter pidfd: of the process with these credentials; nil where the kernel makes none.
+    private init(
+        _ credentials: PeerCredentials, _ pidfd: SharedDescriptor?, owner: OwnerID, applications: ApplicationRegistry,
+        through door: ExactName? = nil, facts: any CallerFacts
     ) throws {
         self.applications = applications
-        credentials = try socket.peerCredentials()
-        guard credentials.userID == expectedUser else { throw CallerError.foreignUser(credentials.userID) }
-        guard credentials.processID > 0 else { throw CallerError.gone }
-        let path = "/proc/\(credentials.processID)"
-        directory = SharedDescriptor(
-            try unsafe Descriptor(ostiary_open_directory_handle(path), from: "open", subject: path))
-        executable = try ExecutableIdentity(of: directory)
-        // The handle was opened by number. The pidfd was made by the kernel at connect: while it is alive the number
-        // cannot have been given to another process, so the handle is the connector's. Kernels before 6.5 have no such
-        // pidfd; there the daemon relies on the messages' credentials.
-        if let pidfd = socket.peerProcessDescriptor(), !Self.isAlive(pidfd) { throw CallerError.gone }
+        self.credentials = credentials
+        do throws(FactFailure) {
+            process = try facts.hold(credentials.processID, pidfd)
+            executable = try process.executable()
+        } catch { throw CallerError(error) }
         // The owner of a pid namespace may write any of its processes into the credentials of a message
         // (scm_check_creds), so the named process may not be the sender. In our own namespace this needs root's rights.
+        // A namespace that cannot be read counts as another one.
         program =
-            PIDNamespace.isOwn(directory)
-            ? CallerProgram(processID: credentials.processID, executable: executable, owner: owner)
-            : CallerProgram(inOtherNamespace: credentials.processID, owner: owner)
+            (try? process.isInOwnNamespace()) == true
+            ? CallerProgram(process, executable: executable, owner: owner, through: door)
+            : CallerProgram(inOtherNamespace: credentials.processID, owner: owner, through: door)
     }
 
     /// The program's identity by the present registrations.
     package var identity: CallerIdentity {
         let generation = applications.generation
         if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
-        let identity = applications.identity(of: program, process: directory)
+        let identity = applications.identity(of: program, process: process)
         // The digest is of the file that the process executed at that moment. If that was not the program that
         // connected, another program's content would vouch for this program's path.
-        guard identity.content == nil || (try? ExecutableIdentity(of: directory)) == executable else {
+        guard identity.content == nil || (try? process.executes(executable)) == true else {
             return CallerIdentity(program, standing: .changed)
         }
         // An identity that could not be determined is determined again at the next request.
@@ -97,11 +127,11 @@ package final class CallerProcess: Sendable {
     ///
     /// A program that never was as registered passes here: each request that needs its name was refused before anything was done.
     package func verifyUnchanged() throws(CallerError) {
-        guard try ExecutableIdentity(of: directory) == executable else { throw .changed }
+        guard try executesAsAtConnect() else { throw .changed }
         let identity = identity
         let isKnown = identity.standing == .asRegistered
         guard isKnown || wasAsRegistered.load(ordering: .sequentiallyConsistent) else { return }
-        switch isKnown ? applications.standing(of: identity, process: directory) : identity.standing {
+        switch isKnown ? applications.standing(of: identity, process: process) : identity.standing {
         case .asRegistered: return
         case .changed, .lost: throw .changed
         case .unreadable, .listUnreadable: throw .unreadable
@@ -109,83 +139,38 @@ package final class CallerProcess: Sendable {
         }
     }
 
+    private func executesAsAtConnect() throws(CallerError) -> Bool {
+        do throws(FactFailure) { return try process.executes(executable) } catch { throw CallerError(error) }
+    }
+
     /// The caller as prompts need it.
-    package func promptCaller(terminal: SharedDescriptor?) throws(Refusal) -> PromptCaller {
-        let process = ProcessHandle(directory: directory)
-        guard process.status != nil else {
-            throw Refusal(.callerChanged, "The calling process is gone.", cause: "caller.gone")
-        }
+    ///
+    /// - Parameter label: what a door calls its client.
+    package func promptCaller(
+        terminal: SharedDescriptor?, label: String = ""
+    ) throws(Refusal) -> PromptCaller {
+        do throws(FactFailure) { _ = try process.status() } catch { throw refusal(for: error) }
         return PromptCaller(
             processID: credentials.processID, process: process, userID: credentials.userID, owner: program.owner,
-            program: program.displayName, application: identity.applicationID?.text, terminal: terminal)
+            program: program.displayName, application: identity.applicationID?.text,
+            door: program.through.map { PromptDoor(program: $0, label: label) }, terminal: terminal)
+    }
+
+    private func refusal(for failure: FactFailure) -> Refusal {
+        // The end of a door's client must not end the door's connection, as the end of a caller does.
+        let isClient = program.through != nil
+        let process = isClient ? "the client's process" : "the calling process"
+        let what =
+            switch failure {
+            case .absent: "There is no more \(process)."
+            case .unreadable: "The state of \(process) cannot be read."
+            case .refused: "The daemon may not look at \(process)."
+            }
+        return Refusal(
+            isClient ? .clientChanged : .callerChanged, what,
+            cause: "\(isClient ? "client" : "caller").\(CallerError(failure))")
     }
 
     /// A descriptor that becomes readable when the process ends; nil when there is none to be had any more.
-    package func makeExitDescriptor(of socket: UnixSocket) -> SharedDescriptor? {
-        if let pidfd = socket.peerProcessDescriptor() { return pidfd }
-        let number = ostiary_open_process(credentials.processID)
-        return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
-    }
-
-    private static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
-        var exit = pollfd(fd: pidfd.number, events: Int16(POLLIN), revents: 0)
-        return unsafe poll(&exit, 1, 0) == 0
-    }
-}
-
-/// Which file a process executes: device and inode, which stay the same while it runs.
-struct ExecutableIdentity: Equatable, Sendable {
-    let device: UInt64
-    let inode: UInt64
-    let isDeleted: Bool
-
-    init(of process: SharedDescriptor) throws(CallerError) {
-        var identity = ostiary_file_identity()
-        guard unsafe ostiary_identify(process.number, "exe", &identity) == 0 else {
-            throw errno == EACCES || errno == EPERM ? .unreadable : .gone
-        }
-        self.init(identity)
-    }
-
-    /// The file that `path` leads to now; nil when it cannot be read.
-    init?(path: String) {
-        var identity = ostiary_file_identity()
-        guard unsafe ostiary_identify(AT_FDCWD, path, &identity) == 0 else { return nil }
-        self.init(identity)
-    }
-
-    private init(_ identity: ostiary_file_identity) {
-        device = identity.device
-        inode = identity.inode
-        isDeleted = identity.link_count == 0
-    }
-
-    /// Deleting a running program's file does not make it another program.
-    static func == (left: ExecutableIdentity, right: ExecutableIdentity) -> Bool {
-        left.device == right.device && left.inode == right.inode
-    }
-}
-
-/// The pid namespace of a process, which it keeps for life.
-struct PIDNamespace: Equatable {
-    private let device, inode: UInt64
-
-    /// Whether the process is in the daemon's own namespace. A namespace that cannot be read counts as another one.
-    static func isOwn(_ process: SharedDescriptor) -> Bool {
-        guard let own, let other = PIDNamespace(of: process) else { return false }
-        return own == other
-    }
-
-    private static let own: PIDNamespace? = {
-        guard let directory = try? unsafe Descriptor(ostiary_open_directory_handle("/proc/self"), from: "open") else {
-            return nil
-        }
-        return PIDNamespace(of: SharedDescriptor(directory))
-    }()
-
-    private init?(of process: SharedDescriptor) {
-        var identity = ostiary_file_identity()
-        guard unsafe ostiary_identify(process.number, "ns/pid", &identity) == 0 else { return nil }
-        (device, inode) = (identity.device, identity.inode)
-    }
+    package var exitDescriptor: SharedDescriptor? { try? process.exit() }
 }

@@ -1,6 +1,6 @@
 package import ExactNames
-import Foundation
 import Glibc
+import ProcessFacts
 import UnixSocket
 
 /// The program that a caller runs, as prompts, the log and the store name it.
@@ -22,6 +22,22 @@ package struct CallerProgram: Equatable, Sendable {
     /// The user whose program it is; nil for the daemon itself.
     package let owner: OwnerID?
 
+    /// The door that makes requests for the program; nil for a program that is connected itself.
+    package let through: ExactName?
+
+    /// The program's name in the log, with its door's. No program's own name holds the words between them.
+    package var logName: String {
+        guard let through else { return displayName.text }
+        let door = Self.throughWords + through.text.cut(toByteCount: Self.logNameByteCount / 2)
+        // A long name is cut in the log. Neither of the two must push the other one out of it.
+        let room = Self.logNameByteCount - door.utf8.count
+        return displayName.text.cut(toByteCount: room) + door
+    }
+
+    private static let throughWords = ", through "
+    /// As many bytes as the log keeps of a program's name.
+    private static let logNameByteCount = 256
+
     /// The program as it is counted where programs share something.
     package var ofOwner: ProgramOfOwner { ProgramOfOwner(owner: owner, program: displayName) }
 
@@ -33,35 +49,42 @@ package struct CallerProgram: Equatable, Sendable {
     package static let daemonStart = CallerProgram(
         application: unknown, displayName: "start of ostiaryd", processID: getpid())
 
-    private init(application: ExactName, displayName: ExactName, processID: Int32, owner: OwnerID? = nil) {
+    private init(
+        application: ExactName, displayName: ExactName, processID: Int32, owner: OwnerID? = nil,
+        through: ExactName? = nil
+    ) {
         self.application = application
         self.displayName = displayName
         self.processID = processID
         self.owner = owner
+        self.through = through
     }
 
-    init(processID: Int32, executable: ExecutableIdentity, owner: OwnerID) {
-        self.processID = processID
-        self.owner = owner
-        let link = "/proc/\(processID)/exe"
-        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: link)) ?? ""
-        application = Self.application(path: path, executable: executable)
-        displayName = application == Self.unknown && !path.isEmpty ? "\(Self.unknown) (\(path))" : application
+    /// - Parameter executable: the file that it executed a moment ago.
+    init(
+        _ process: any HeldProcess, executable: ExecutedFile, owner: OwnerID, through: ExactName? = nil
+    ) {
+        let name = try? process.name(of: executable)
+        let application = Self.application(name, executable)
+        let path = name?.path ?? ""
+        let isShown = application == Self.unknown && !path.isEmpty && !path.utf8.contains(Self.throughWords.utf8)
+        self.init(
+            application: application, displayName: isShown ? "\(Self.unknown) (\(path))" : application,
+            processID: process.id, owner: owner, through: through)
     }
 
     /// A process of a pid namespace other than the daemon's. The namespace's owner can give it any name.
-    package init(inOtherNamespace processID: Int32, owner: OwnerID) {
+    package init(inOtherNamespace processID: Int32, owner: OwnerID, through: ExactName? = nil) {
         self.init(
             application: Self.unknown, displayName: "\(Self.unknown) (in a container)", processID: processID,
-            owner: owner)
+            owner: owner, through: through)
     }
 
-    private static func application(path: String, executable: ExecutableIdentity) -> ExactName {
-        // The link's text can lie (a mount namespace of the caller's own); the file behind the path must be the same.
-        guard PathName.isAbsolute(path), !executable.isDeleted, ExecutableIdentity(path: path) == executable,
-            !isInterpreter(path)
+    private static func application(_ name: ExecutedName?, _ executable: ExecutedFile) -> ExactName {
+        guard let name, name.isTrue, PathName.isAbsolute(name.path), !executable.isDeleted, !isInterpreter(name.path),
+            !name.path.utf8.contains(throughWords.utf8)
         else { return unknown }
-        return ExactName(path)
+        return ExactName(name.path)
     }
 
     /// The names of common interpreters. The list is not complete.
@@ -94,5 +117,18 @@ package struct CallerProgram: Equatable, Sendable {
                     || (word.isEmpty || variants.contains(String(word)))
                         && !part.dropFirst(word.count).contains(where: \.isLetter)
             }
+    }
+}
+
+extension String {
+    /// The longest beginning of at most so many bytes that ends with a character.
+    fileprivate func cut(toByteCount limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var count = 0
+        return String(
+            prefix { character in
+                count += String(character).utf8.count
+                return count <= limit
+            })
     }
 }

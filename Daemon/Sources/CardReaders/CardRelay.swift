@@ -1,5 +1,5 @@
 import Glibc
-import PromptProtocol
+import HelperProcesses
 import Threading
 import UnixSocket
 

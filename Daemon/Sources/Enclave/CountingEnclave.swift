@@ -9,9 +9,10 @@ public protocol CountingEnclave: Enclave {
     /// Makes the counter of a store; one that the chip has of it is replaced. It stands above every number that any counter of
     /// this chip ever had.
     ///
+    /// - Parameter chipOwner: for a chip whose owner has a password.
     /// - Returns: the data of it that the store keeps, at most 64 bytes and not secret, and its number.
     func makeCounter(
-        _ authorization: borrowing SecretBytes, of store: Data
+        _ authorization: borrowing SecretBytes, of store: Data, as chipOwner: OwnerPassword?
     ) throws(EnclaveError) -> (counter: Data, value: UInt64)
 
     /// Where the counter stands.
@@ -29,7 +30,9 @@ public protocol CountingEnclave: Enclave {
     func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> Bool
 
     /// Removes the counter of a store that nobody opens again; without it nothing is done.
-    func removeCounter(_ counter: Data) throws(EnclaveError)
+    ///
+    /// - Parameter chipOwner: for a chip whose owner has a password.
+    func removeCounter(_ counter: Data, as chipOwner: OwnerPassword?) throws(EnclaveError)
 }
 
 /// The chip's answer about a counter.

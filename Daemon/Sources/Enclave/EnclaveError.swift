@@ -49,9 +49,9 @@ public enum EnclaveError: Error, Equatable, Sendable {
     case deviceSecretMissing
     /// There is a device secret, but it cannot be trusted or read.
     case deviceSecretUnreadable(PrivateFileDefect)
-    /// The chip's owner hierarchy has a password, and none was lent to the request (``OwnerPassword``). Nothing was changed.
+    /// The chip's owner hierarchy has a password, and the request had none (``OwnerPassword``). Nothing was changed.
     case ownerPassword
-    /// The password that was lent is not the one of the chip's owner hierarchy. Nothing was changed.
+    /// The password of the request is not the one of the chip's owner hierarchy. Nothing was changed.
     case wrongOwnerPassword
     /// The chip has no endorsement certificate that names a key of it.
     case endorsementMissing

@@ -10,10 +10,13 @@ public protocol PasscodeEnclave: Enclave {
     /// Sets the passcode of a user; one that the chip has of them is replaced. Keys that require the passcode lie below it
     /// only after ``use(_:of:)``.
     ///
-    /// - Parameter secret: given back to a caller with the passcode. Of a size in ``SealedSecret/byteCounts``.
+    /// - Parameters:
+    ///   - secret: given back to a caller with the passcode. Of a size in ``SealedSecret/byteCounts``.
+    ///   - chipOwner: for a chip whose owner has a password.
     /// - Throws: ``EnclaveError/passcodeIndexExchanged`` when another program interfered.
     func makePasscode(
-        _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data
+        _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data,
+        as chipOwner: OwnerPassword?
     ) throws(EnclaveError) -> Data
 
     /// The same passcode, with another secret. The former blob stays good.
@@ -33,7 +36,9 @@ public protocol PasscodeEnclave: Enclave {
     ) throws(EnclaveError)
 
     /// Removes the passcode of a user; without one nothing is done. Keys below it open never again.
-    func removePasscode(of owner: Data) throws(EnclaveError)
+    ///
+    /// - Parameter chipOwner: for a chip whose owner has a password.
+    func removePasscode(of owner: Data, as chipOwner: OwnerPassword?) throws(EnclaveError)
 
     /// How many wrong passcodes the chip has counted in a row.
     func wrongTries(at passcode: Data) throws(EnclaveError) -> WrongTries

@@ -1,4 +1,4 @@
-/// The state of the fingerprint templates of this process's user.
+/// The state of a user's fingerprint templates.
 public enum EnrolledSet: Equatable, Sendable {
     /// A digest of the templates. Under one key, equal sets have equal digests.
     case digest([UInt8])
@@ -8,6 +8,8 @@ public enum EnrolledSet: Equatable, Sendable {
     case absent
     /// `ostiary-templates` cannot read the templates.
     case unreadable
+    /// `ostiary-templates` does not tell this process about that user.
+    case refused
     /// The socket's owner is not root, so its answers cannot be trusted.
     case untrusted
     /// No answer in time, or an invalid one, or nobody listens at the socket.

@@ -3,22 +3,24 @@ import Glibc
 import Synchronization
 public import TemplateAnswers
 
-/// The fingerprint templates of this process's user, from `ostiary-templates`.
+/// The fingerprint templates of a user, from `ostiary-templates`.
 ///
 /// A user's processes cannot read the templates. The helper can, and sends a digest of them. So the daemon notices a
 /// finger that was replaced under the same name, which fprintd's list of names does not show.
 public final class EnrolledTemplates: Sendable {
     private let socketPath: String
     private let key: [UInt8]
+    private let userID: UInt32
     private let serverUserID: UInt32
 
     /// - Parameters:
     ///   - socketPath: the helper's socket.
     ///   - key: 32 bytes that belong to the store. Another key gives other digests.
+    ///   - userID: whose templates. The helper tells a process about the user as whom it runs, and about nobody else.
     ///   - serverUserID: the user who must have made the socket; root, except in tests.
-    public init(socketPath: String = TemplateSocket.path, key: [UInt8], serverUserID: UInt32 = 0) {
-        precondition(key.count == TemplateRequest.byteCount, "the key has a fixed size")
-        (self.socketPath, self.key, self.serverUserID) = (socketPath, key, serverUserID)
+    public init(socketPath: String = TemplateSocket.path, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0) {
+        precondition(key.count == TemplateRequest.keyByteCount, "the key has a fixed size")
+        (self.socketPath, self.key, self.userID, self.serverUserID) = (socketPath, key, userID, serverUserID)
     }
 
     /// Asks once. Blocks until the answer, at most for `duration`.
@@ -33,13 +35,14 @@ public final class EnrolledTemplates: Sendable {
     ///
     /// - Parameter tell: called with the present set, and then with each changed one, until the result is released or
     ///   stopped. A helper that is missing or ends is reported too, as ``EnrolledSet/absent`` and the like. It is then
-    ///   tried again, with growing delays of at most a minute.
+    ///   tried again, and so is one that refuses, with growing delays of at most a minute.
     public func follow(_ tell: @escaping @Sendable (EnrolledSet) -> Void) -> TemplatesFollower {
         TemplatesFollower(connect: { [self] () throws(TemplatesConnection.Failure) in try connect() }, tell)
     }
 
     private func connect() throws(TemplatesConnection.Failure) -> TemplatesConnection {
-        try TemplatesConnection.open(socketPath, key: key, serverUserID: serverUserID)
+        try TemplatesConnection.open(
+            socketPath, request: TemplateRequest.bytes(key: key, userID: userID), serverUserID: serverUserID)
     }
 }
 
@@ -77,19 +80,20 @@ private final class FollowingLoop: Sendable {
     func run(_ connect: TemplatesFollower.Connect, _ tell: (EnrolledSet) -> Void) {
         var delay = TemplatesLimits.firstDelay
         while true {
-            var wasAnswered = false
+            var (wasAnswered, wasServed) = (false, false)
             do throws(TemplatesConnection.Failure) {
                 let connection = try connect()
                 guard keep(connection) else { return }
                 var deadline: ContinuousClock.Instant? = .now.advanced(by: TemplatesLimits.answer)
                 while let answer = try connection.next(until: deadline) {
                     (wasAnswered, deadline) = (true, nil)
+                    wasServed = answer != .refused
                     say(EnrolledSet(answer), tell)
                 }
                 if !wasAnswered { say(.silent, tell) }
             } catch { say(error.enrolledSet, tell) }
-            // After an answer, try again soon: a new connection starts the helper again.
-            delay = wasAnswered ? TemplatesLimits.firstDelay : min(delay * 2, TemplatesLimits.longestDelay)
+            // After an answer, try again soon: a new connection starts the helper again. One that refuses will refuse again.
+            delay = wasServed ? TemplatesLimits.firstDelay : min(delay * 2, TemplatesLimits.longestDelay)
             guard stopped.wait(timeout: .now() + delay / .seconds(1)) == .timedOut else { return }
         }
     }

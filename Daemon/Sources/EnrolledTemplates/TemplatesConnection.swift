@@ -1,4 +1,5 @@
 import Glibc
+import HelperProcesses
 import TemplateAnswers
 import UnixSocket
 
@@ -19,39 +20,37 @@ final class TemplatesConnection: Sendable {
         }
     }
 
-    /// Connects, checks the listener, and sends the request.
+    /// Connects to a socket behind which the service manager starts a helper, and sends the request. Anybody may connect there, so the
+    /// helper proves nothing but its socket.
     ///
     /// - Parameters:
-    ///   - key: 32 bytes.
+    ///   - request: the bytes of a ``TemplateRequest``.
     ///   - serverUserID: the user who must have made the socket. systemd makes it, as root.
     static func open(
-        _ socketPath: String, key: [UInt8], serverUserID: UInt32
+        _ socketPath: String, request: [UInt8], serverUserID: UInt32
     ) throws(Failure) -> TemplatesConnection {
-        precondition(key.count == TemplateRequest.byteCount, "the key has a fixed size")
-        let connection = TemplatesConnection(try connect(to: socketPath))
-        guard connection.serverUserID() == serverUserID else { throw .untrusted }
-        do { try connection.send(key) } catch { throw .silent }
+        precondition(request.count == TemplateRequest.byteCount, "a request has a fixed size")
+        let connection = TemplatesConnection(try connect(to: socketPath, serverUserID))
+        do { try connection.send(request) } catch { throw .silent }
         return connection
     }
 
     private init(_ socket: UnixSocket) { self.socket = socket }
 
-    private static func connect(to path: String) throws(Failure) -> UnixSocket {
-        do { return try UnixSocket.connect(to: path) } catch {
-            // Only without a file it is not installed. A refused connection means that the file exists but nobody listens: the
-            // socket has failed, or was stopped.
-            throw [ENOENT, ENOTDIR].contains(error.code) ? .absent : .silent
+    private static func connect(to path: String, _ serverUserID: UInt32) throws(Failure) -> UnixSocket {
+        do throws(HelperUnavailability) {
+            return try HelperSocket.connect(to: path, CInt(SOCK_STREAM.rawValue), listener: [serverUserID])
+        } catch {
+            switch error {
+            case .absent: throw .absent
+            case .foreignListener: throw .untrusted
+            default: throw .silent
+            }
         }
     }
 
-    /// The user who made the socket; nil when the kernel does not say.
-    private func serverUserID() -> UInt32? {
-        do throws(SystemCallError) { return try socket.peerCredentials().userID } catch { return nil }
-    }
-
-    private func send(_ key: [UInt8]) throws {
-        try socket.setSendTimeout(seconds: TemplatesLimits.sendSeconds)
-        unsafe try key.withUnsafeBytes { unsafe try socket.send($0) }
+    private func send(_ request: [UInt8]) throws {
+        unsafe try request.withUnsafeBytes { unsafe try socket.send($0) }
     }
 
     /// Waits for the next answer; nil after ``end()``, or when the helper has ended.
@@ -103,17 +102,16 @@ extension EnrolledSet {
         case .enrolled(let digest): self = .digest(digest)
         case .none: self = .none
         case .unreadable: self = .unreadable
+        case .refused: self = .refused
         }
     }
 }
 
 /// How long the helper may take.
 public enum TemplatesLimits {
-    /// The time for sending the request, which fits into every socket's buffer.
-    static let sendSeconds = 1
     /// The time for the first answer: a busy machine takes seconds to start the helper.
     public static let answer: Duration = .seconds(15)
-    /// The first and the longest delay before a missing or ended helper is tried again. The delay doubles.
+    /// The first and the longest delay before a missing, ended or refusing helper is tried again. The delay doubles.
     static let firstDelay: Duration = .seconds(1)
     static let longestDelay: Duration = .seconds(60)
 }

@@ -15,6 +15,12 @@ public struct OwnerID: Hashable, Sendable {
         second = Self.number(of: bytes.dropFirst(Self.byteCount / 2))
     }
 
+    /// The identifier with these bytes, in two numbers.
+    public init(numbers: (UInt64, UInt64)) { (first, second) = numbers }
+
+    /// The bytes in two numbers, the first eight in the first.
+    public var numbers: (UInt64, UInt64) { (first, second) }
+
     /// The bytes.
     public var bytes: [UInt8] { Self.bytes(of: first) + Self.bytes(of: second) }
 

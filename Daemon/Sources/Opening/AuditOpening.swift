@@ -46,7 +46,7 @@ struct AuditOpening {
 
     /// Stores the seed of a new epoch and returns its number.
     private func newEpoch(_ seed: borrowing SecretBytes) throws -> UInt32 {
-        let seeds = LogSeeds(vault: vault, enclave: enclave)
+        let seeds = LogSeeds(vault: vault, enclave: enclave, owner: nil)
         let number = (try seeds.records().last?.number ?? 0) + 1
         let record = try seeds.record(number: number, firstIndex: 0, seed: seed, passcode: nil)
         try vault.write("log.epoch") { try $0.setLogEpoch(record) }

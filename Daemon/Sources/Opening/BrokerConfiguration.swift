@@ -13,8 +13,10 @@ import UnixSocket
 
 /// Where the daemon keeps its state and how it asks people.
 package struct BrokerConfiguration: Sendable {
-    /// The user whom the daemon runs as and serves; the state folder and all in it must belong to them.
-    package let user: SystemUser
+    /// The user whom the daemon runs as; the state folder and all in it must belong to them.
+    package let runsAs: SystemUser
+    /// Whom the store serves.
+    package let serves: ServedUsers
     /// Folder with mode 0700 that holds the device secret, the store and the audit log.
     package let stateDirectory: String
     /// Absolute path of `ostiary-prompt`.
@@ -55,9 +57,10 @@ package struct BrokerConfiguration: Sendable {
     /// `EnclaveError.ownerPassword`, and the caller asks.
     package var asksOwnerPassword = true
 
+    /// - Parameter serves: nil for the user whom the daemon runs as.
     package init(
-        user: SystemUser, stateDirectory: String, promptProgram: String, prompts: PromptConfiguration,
-        version: String,
+        runsAs: SystemUser, serves: ServedUsers? = nil, stateDirectory: String, promptProgram: String,
+        prompts: PromptConfiguration, version: String,
         applicationsDirectory: String = Self.systemApplicationsDirectory, systemBus: String? = nil,
         fingers: FingerSources? = nil, face: FaceSource? = nil,
         associationProgram: String = "/nonexistent",
@@ -69,7 +72,8 @@ package struct BrokerConfiguration: Sendable {
         self.associationsDirectory = associationsDirectory
         self.associationsUserID = associationsUserID
         self.associationServer = associationServer
-        self.user = user
+        self.runsAs = runsAs
+        self.serves = serves ?? .only(runsAs)
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory
         self.promptProgram = promptProgram
@@ -90,9 +94,15 @@ package struct BrokerConfiguration: Sendable {
         sharedPrograms = try ProgramFolder(path: folder, accessGroups: groups.map { ExactName($0) })
     }
 
-    /// The buses that know the user's session.
-    package var sessionBuses: SessionBuses {
-        let standard = SessionBuses.standard(of: user.id)
+    /// The buses that know a user's session.
+    package func sessionBuses(of userID: UInt32) -> SessionBuses {
+        let standard = SessionBuses.standard(of: userID)
         return SessionBuses(system: systemBus ?? standard.system, user: standard.user)
+    }
+
+    /// How a user is asked. A configured display is that of the user whom the daemon runs as; anybody else's is found in their own
+    /// session.
+    package func prompts(of userID: UInt32) -> PromptConfiguration {
+        userID == runsAs.id ? prompts : prompts.withoutDisplay
     }
 }

@@ -5,6 +5,7 @@ import Enclave
 import ExactNames
 import Foundation
 import Glibc
+import HelperProcesses
 package import KeySlots
 package import Logging
 import OwnerKeys
@@ -48,11 +49,12 @@ package struct EnclaveMove {
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
     package func run() throws {
         let former = try OpenedStore.open(
-            configuration, log: log, securityKeys: SecurityKeys(program: configuration.securityKeyProgram))
+            configuration, log: log, securityKeys: SecurityKeys(.spawned(program: configuration.securityKeyProgram)))
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
         do {
+            try requireOneUser(former.shared.vault)
             try account.applications.requireRead()
             let inventory = try MoveInventory(account, former.shared.vault)
             say(inventory.words(folder: configuration.stateDirectory, newFolder: newFolder, kind))
@@ -84,11 +86,19 @@ package struct EnclaveMove {
         }
     }
 
+    /// The others would be left behind.
+    private func requireOneUser(_ vault: Vault) throws {
+        let count = try vault.read { try $0.users().count }
+        guard count == 1 else {
+            throw stopped("The store has \(count) users, and only the store of one user can be moved.")
+        }
+    }
+
     // MARK: copying
 
     private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: OpenedStore) throws {
         let question = StartQuestion(
-            user: configuration.user, keeper: account.keeper, prompter: former.prompter,
+            user: configuration.runsAs, keeper: account.keeper, prompter: former.prompter,
             operation: "copy the store into \(kind.place)", consequence: inventory.consequence)
         guard account.ring.isPasscodeSet else {
             try question.confirm()
@@ -113,11 +123,12 @@ package struct EnclaveMove {
         let event = AuditTrail.Event(name: "enclave.move", program: .daemonStart, operation: kind.rawValue)
         try account.trail.change(event)
         let question = OwnerPasswordQuestion(
-            to: "make a store in the TPM", former.prompter, startedBy: configuration.user,
+            to: "make a store in the TPM", former.prompter, startedBy: configuration.runsAs,
             isByHand: OwnerPasswordQuestion.isByHand)
-        let copied = try question.permitting {
+        let copied = try question.permitting { chipOwner in
             do {
-                return try makeStore(account, passcode: passcode, openedWith: halves, former, event)
+                return try makeStore(
+                    account, passcode: passcode, openedWith: halves, former, event, as: chipOwner)
             } catch {
                 // Nobody else made it: it was not there before.
                 try? FileManager.default.removeItem(atPath: unfinishedFolder)
@@ -143,27 +154,31 @@ package struct EnclaveMove {
     /// Returns the number of items that were copied.
     private func makeStore(
         _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf], _ former: OpenedStore,
-        _ event: AuditTrail.Event
+        _ event: AuditTrail.Event, as chipOwner: OwnerPassword?
     ) throws -> Int {
-        let made = try OpenedStore.open(newConfiguration, log: log, securityKeys: nil)
+        let made = try OpenedStore.open(newConfiguration, log: log, securityKeys: nil, as: chipOwner)
         do {
-            let copied = try fill(made, account, passcode: passcode, openedWith: halves, former, event)
+            let copied = try fill(
+                made, account, passcode: passcode, openedWith: halves, former, event, as: chipOwner)
             made.close()
             return copied
         } catch {
             made.close()
-            made.leaveChip(saying: say)
+            made.leaveChip(as: chipOwner, saying: say)
             throw error
         }
     }
 
     private func fill(
         _ made: OpenedStore, _ account: OwnerAccount, passcode: SharedPasscode?, openedWith halves: [PrivateHalf],
-        _ former: OpenedStore, _ event: AuditTrail.Event
+        _ former: OpenedStore, _ event: AuditTrail.Event, as chipOwner: OwnerPassword?
     ) throws -> Int {
         guard let new = made.accounts.first else { throw BrokerOpeningError.store("The new store has no user.") }
         if let passcode {
-            let half = try new.life.set(passcode.bytes, new.life.prepareSetting(), since: new.ring.era)
+            let change = try new.life.prepareSetting(as: .daemon)
+            let half = try new.keeper.exclusively.withStretchTurn(as: .daemon) { turn in
+                try new.life.set(passcode.bytes, change, since: new.ring.era, in: turn, as: chipOwner)
+            }
             try new.trail.beginEpoch(under: half)
         }
         for registration in account.applications.stored { try new.applications.store(registration) }
@@ -188,7 +203,7 @@ package struct EnclaveMove {
         var prompts = configuration.prompts
         prompts.enclave.kind = kind
         var made = BrokerConfiguration(
-            user: configuration.user, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
+            runsAs: configuration.runsAs, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
             prompts: prompts, version: configuration.version,
             applicationsDirectory: configuration.applicationsDirectory)
         // The move asks once, for the store and for its passcode.

@@ -12,20 +12,22 @@ struct EnclaveOpening {
     let configuration: EnclaveConfiguration
 
     /// The enclave of a store that is about to be made.
-    func openNew() throws -> any Enclave {
+    func openNew(as chipOwner: OwnerPassword?) throws -> any Enclave {
         switch configuration.kind {
         case .software: try openSoftware(createIfMissing: true)
-        case .tpm: try openTPM(storageKey: nil)
+        case .tpm: try openTPM(storageKey: nil, as: chipOwner)
         }
     }
 
     /// The enclave that made the store's keys.
     ///
     /// - Parameter createIfMissing: whether the store has no database yet.
-    func open(_ head: StoreKeysFile.Head, createIfMissing: Bool) throws -> any Enclave {
+    func open(
+        _ head: StoreKeysFile.Head, createIfMissing: Bool, as chipOwner: OwnerPassword?
+    ) throws -> any Enclave {
         switch head.enclave {
         case .software: try openSoftware(createIfMissing: createIfMissing)
-        case .tpm: try openTPM(storageKey: StorageKeyName(head.device))
+        case .tpm: try openTPM(storageKey: StorageKeyName(head.device), as: chipOwner)
         }
     }
 
@@ -51,9 +53,9 @@ struct EnclaveOpening {
 
     /// - Parameter storageKey: nil for a new store.
     /// - Throws: the errors about the owner's password as they are, because the person can be asked for it.
-    private func openTPM(storageKey: StorageKeyName?) throws -> any Enclave {
+    private func openTPM(storageKey: StorageKeyName?, as chipOwner: OwnerPassword?) throws -> any Enclave {
         do {
-            return try TPMEnclave(at: TPMLocation(configuration.tpm), storageKey: storageKey)
+            return try TPMEnclave(at: TPMLocation(configuration.tpm), storageKey: storageKey, as: chipOwner)
         } catch {
             guard !error.isOfOwner else { throw error }
             throw complaint(error)

@@ -30,7 +30,11 @@ package struct OpenedStore: Sendable {
     /// Nil where no chip counts.
     package let rollback: StoreRollback?
     package let attestationKeys: AttestationKeyFile
-    package let accounts: [OwnerAccount]
+    package let owners: OwnerRegistry
+    /// The stay of the one user whom the store serves; nil where it serves many.
+    private let stay: OwnerStay?
+    /// The accounts that are open.
+    package var accounts: [OwnerAccount] { owners.open }
 
     /// Opens the state folder, or makes a new one when there is nothing in it.
     ///
@@ -45,22 +49,25 @@ package struct OpenedStore: Sendable {
     ///   - added: authenticators besides passcode and application password.
     ///   - space: gives the free space on the disk of the log.
     ///   - around: replaces the enclave for keys.
+    ///   - chipOwner: the password of the TPM's owner, where ``BrokerConfiguration/asksOwnerPassword`` is false.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, securityKeys: SecurityKeys?,
         stretching: PasscodeStretching = .argon2id, prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil,
         observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false, acceptingOlderStore: Bool = false,
         adding added: AddedAuthenticators = .none, space: (@Sendable () -> DiskSpace?)? = nil,
-        around: (any Enclave) -> any Enclave = { $0 }
+        around: (any Enclave) -> any Enclave = { $0 }, as chipOwner: OwnerPassword? = nil
     ) throws -> OpenedStore {
-        let user = configuration.user
+        // Before there are other secrets that could use up the memory that may be locked.
+        SecretMemoryStatus.keepAsideForPasscodes()
+        let user = configuration.runsAs
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
         let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
         let prompter = prompter ?? Self.systemPrompter(configuration)
         let question = OwnerPasswordQuestion(
             to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, isByHand: isByHand)
-        func permitted<Result>(_ work: () throws -> Result) throws -> Result {
-            guard configuration.asksOwnerPassword else { return try work() }
+        func permitted<Result>(_ work: (OwnerPassword?) throws -> Result) throws -> Result {
+            guard configuration.asksOwnerPassword else { return try work(chipOwner) }
             do { return try question.permitting(work) } catch let refusal as Refusal {
                 throw BrokerOpeningError.enclave(
                     "The owner hierarchy of the TPM has a password, and the store in \(state.path) needs it now. "
@@ -74,11 +81,13 @@ package struct OpenedStore: Sendable {
         }
         let opening = StoreOpening(
             path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave)
-        let (enclave, keys, vault) = try permitted { try opening.open() }
+        let (enclave, keys, vault) = try permitted { try opening.open(as: $0) }
         let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
-        let doubt = try Self.doubt(rollback, state.path, isAccepting: acceptingOlderStore)
+        // Where many are served, nobody who starts the daemon can speak for all of them.
+        let doubt = try Self.doubt(
+            rollback, state.path, isAccepting: acceptingOlderStore && configuration.serves.sole != nil)
         do {
-            let owner = try Self.openedOwner(configuration, in: vault, enclave)
+            let owner = try Self.soleOwner(configuration, in: vault, enclave)
             let audit = try AuditOpening(
                 vault: vault, enclave: enclave, keys: keys, folder: configuration.stateDirectory,
                 userID: user.id
@@ -97,20 +106,23 @@ package struct OpenedStore: Sendable {
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
                     securityKeys: securityKeys, added: added))
-            let account = OwnerAccount(owner, in: store, with: services)
-            if let doubt, let rollback {
+            let owners = OwnerRegistry(store, services, serves: configuration.serves)
+            let stay = try owner.map { try owners.enter($0) }
+            if let doubt, let rollback, let account = stay?.account {
                 try OlderStoreAcceptance(
                     path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
                 ).ask()
-                try permitted { try rollback.accept(doubt) }
+                try permitted { try rollback.accept(doubt, as: $0) }
                 account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
             }
+            // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
+            JournalEraser(vault: vault, log: log).erase()
             Self.coverChanges(of: vault, log)
             return OpenedStore(
                 configuration: configuration, log: log, clock: clock, prompter: prompter, shared: store,
                 rollback: rollback,
                 attestationKeys: AttestationKeyFile(directory: folder, ownedBy: user.id, keys: keys),
-                accounts: [account])
+                owners: owners, stay: stay)
         } catch let error as VaultError {
             throw BrokerOpeningError.store(
                 "The store in \(configuration.stateDirectory) cannot be used: \(error.words). Restore it from a "
@@ -118,13 +130,15 @@ package struct OpenedStore: Sendable {
         }
     }
 
-    private static func openedOwner(
+    /// The one user whom the store serves, before anything of it is changed; nil where it serves many.
+    private static func soleOwner(
         _ configuration: BrokerConfiguration, in vault: Vault, _ enclave: any Enclave
-    ) throws -> OpenedOwner {
-        let user = configuration.user
+    ) throws -> OpenedOwner? {
+        guard let user = configuration.serves.sole else { return nil }
         do {
-            let owner = try StoredOwner.current(
-                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave)
+            let owner = try StoredOwner.find(
+                user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave,
+                serves: configuration.serves)
             return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
         } catch let error as OwnerOpeningError { throw BrokerOpeningError.owner(error) }
     }
@@ -163,16 +177,16 @@ package struct OpenedStore: Sendable {
     }
 
     private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
-        PromptQueue(ProcessPrompter(configuration))
+        PromptQueue(OwnerPrompters { ProcessPrompter(configuration, asking: $0) })
     }
 
     // MARK: the end
 
-    /// Wipes every key, anchors the log and closes the store.
+    /// Ends all accounts, anchors the log and closes the store.
     ///
     /// - Parameter isIdle: whether nothing reads the store any more. If something does, the process's end closes it.
     package func close(isIdle: Bool = true) {
-        for account in accounts { account.ring.wipe() }
+        owners.closeAll()
         for account in accounts { account.trail.writeFolded() }
         shared.log.close()
         Self.coverChanges(of: shared.vault, log)
@@ -194,12 +208,12 @@ package struct OpenedStore: Sendable {
 extension OpenedStore {
     /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
     /// numbers.
-    func leaveChip(saying say: (String) -> Void) {
+    func leaveChip(as chipOwner: OwnerPassword?, saying say: (String) -> Void) {
         do {
             for account in accounts {
-                try (shared.enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes)
+                try (shared.enclave as? any PasscodeEnclave)?.removePasscode(of: account.id.bytes, as: chipOwner)
             }
-            try rollback?.removeCounter()
+            try rollback?.removeCounter(as: chipOwner)
         } catch {
             say(
                 "Indexes of the unfinished store stay in the TPM (\(error)). `tpm2_getcap handles-nv-index` lists all indexes."
@@ -209,9 +223,9 @@ extension OpenedStore {
 }
 
 extension ProcessPrompter {
-    package init(_ configuration: BrokerConfiguration) {
+    package init(_ configuration: BrokerConfiguration, asking userID: UInt32) {
         self.init(
-            program: configuration.promptProgram, configuration: configuration.prompts, userID: configuration.user.id,
-            buses: configuration.sessionBuses)
+            program: configuration.promptProgram, configuration: configuration.prompts(of: userID), userID: userID,
+            buses: configuration.sessionBuses(of: userID))
     }
 }

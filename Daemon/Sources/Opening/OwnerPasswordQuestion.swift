@@ -1,5 +1,5 @@
 package import Authenticators
-import Enclave
+package import Enclave
 import Glibc
 import OstiaryMessages
 package import Owners
@@ -9,7 +9,7 @@ import Refusals
 package import SecretMemory
 
 /// Asks for the password of the owner hierarchy of the TPM, when a piece of work needs it. Nobody is asked where the owner has
-/// none. The password is lent to the work alone and then wiped.
+/// none. The work alone gets the password, which is then wiped.
 ///
 /// The chip counts no wrong password of this hierarchy. So the tries are few, and a program cannot let a person type on.
 package struct OwnerPasswordQuestion {
@@ -26,20 +26,21 @@ package struct OwnerPasswordQuestion {
     private static let consequence =
         "The TPM lets only its owner add something that lasts in it, and the owner has a password. Ostiary does not keep the password."
 
-    /// Does `work`, and again with the password if the chip asks for its owner.
+    /// Does `work` without a password, and again with it if the chip asks for its owner.
     ///
     /// - Parameters:
     ///   - work: changes nothing when it throws ``EnclaveError/ownerPassword`` or ``EnclaveError/wrongOwnerPassword``.
     ///   - prepare: runs before the person is asked.
-    package func permitting<Result>(_ work: () throws -> Result, beforeAsking prepare: () -> Void = {}) throws -> Result
-    {
-        do { return try work() } catch EnclaveError.ownerPassword {}
+    package func permitting<Result>(
+        _ work: (OwnerPassword?) throws -> Result, beforeAsking prepare: () -> Void = {}
+    ) throws -> Result {
+        do { return try work(nil) } catch EnclaveError.ownerPassword {}
         prepare()
         var notice: DisplayText?
         for _ in 1...Self.tryCount {
             let password = try ask(question(notice))
             do {
-                return try OwnerPassword.lend(password, to: work)
+                return try work(OwnerPassword(password))
             } catch EnclaveError.wrongOwnerPassword {
                 notice = DisplayText("Wrong owner password.")
             }

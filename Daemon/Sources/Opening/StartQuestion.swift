@@ -5,6 +5,7 @@ import Glibc
 import OstiaryMessages
 package import OwnerKeys
 package import Owners
+import ProcessFacts
 package import Prompting
 import PromptProtocol
 import Refusals
@@ -89,9 +90,10 @@ extension PromptCaller {
     /// The daemon itself, on the terminal that it was started on.
     package static func daemon(of user: SystemUser) throws -> PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let terminal = SharedDescriptor(passedDevice: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))
+        let terminal = PassedDescriptor(taking: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), orClient: false)?.descriptor
         return PromptCaller(
-            processID: getpid(), process: ProcessHandle(of: getpid()), userID: user.id, program: ExactName(program),
+            processID: getpid(), process: try? KernelFacts().hold(getpid()), userID: user.id,
+            program: ExactName(program),
             terminal: terminal)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+package import Owners
 
 /// The folder that holds the device secret, the store and the log.
 struct StateDirectory {
@@ -19,6 +20,26 @@ struct StateDirectory {
         guard status.st_uid == userID, status.st_mode & 0o077 == 0 else {
             throw BrokerOpeningError.stateDirectory(
                 path: path, "must belong to you and be closed to others: chmod 700 \(path)")
+        }
+    }
+}
+
+/// Why the daemon cannot serve the store. Each says what to do; none changes anything.
+package enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
+    case stateDirectory(path: String, String)
+    case enclave(String)
+    case store(String)
+    case log(String)
+    case clock(String)
+    case owner(OwnerOpeningError)
+
+    package var description: String {
+        switch self {
+        case .stateDirectory(let path, let what): "The state folder \(path) \(what)"
+        case .enclave(let what), .store(let what), .log(let what), .clock(let what): what
+        case .owner(.unreadable(let part)):
+            "\(part.words) in the store does not verify, so the daemon does not start. Restore the store from a backup."
+        case .owner(let error): error.description
         }
     }
 }

@@ -22,11 +22,13 @@ struct StoreOpening {
 
     /// May be called again after ``EnclaveError/ownerPassword`` and ``EnclaveError/wrongOwnerPassword``: the chip has nothing new
     /// then, and keys that were stored belong to the next try.
-    func open() throws -> (enclave: any Enclave, keys: StoreKeys, vault: Vault) {
+    ///
+    /// - Parameter chipOwner: the password of the TPM's owner, for the try after those.
+    func open(as chipOwner: OwnerPassword? = nil) throws -> (enclave: any Enclave, keys: StoreKeys, vault: Vault) {
         let isNew = try !isStoreThere()
-        let enclave = try openEnclave(isNew: isNew)
+        let enclave = try openEnclave(isNew: isNew, as: chipOwner)
         do {
-            let (keys, vault) = try open(with: enclave, isNew: isNew)
+            let (keys, vault) = try open(with: enclave, isNew: isNew, as: chipOwner)
             return (enclave, keys, vault)
         } catch let error as StoreKeysFileError {
             throw complaint(error)
@@ -39,12 +41,12 @@ struct StoreOpening {
     }
 
     /// A store stays with the enclave that it was made in, even if the configuration names another.
-    private func openEnclave(isNew: Bool) throws -> any Enclave {
+    private func openEnclave(isNew: Bool, as chipOwner: OwnerPassword?) throws -> any Enclave {
         let opening = EnclaveOpening(path: path, userID: userID, configuration: enclave)
         do {
-            return try opening.open(file.head(), createIfMissing: isNew)
+            return try opening.open(file.head(), createIfMissing: isNew, as: chipOwner)
         } catch StoreKeysFileError.missing where isNew {
-            return try opening.openNew()
+            return try opening.openNew(as: chipOwner)
         } catch StoreKeysFileError.missing {
             // Stores of the first builds had no such file. They are refused for their version.
             do { try Vault.requirePresentVersion(inFolder: path, ownedBy: userID) } catch let error as VaultError {
@@ -56,22 +58,26 @@ struct StoreOpening {
         }
     }
 
-    private func open(with enclave: any Enclave, isNew: Bool) throws -> (keys: StoreKeys, vault: Vault) {
+    private func open(
+        with enclave: any Enclave, isNew: Bool, as chipOwner: OwnerPassword?
+    ) throws -> (keys: StoreKeys, vault: Vault) {
         let (keys, id) = try isNew ? makeKeys(sealedBy: enclave) : file.read(openedBy: enclave)
-        let mark = try isNew ? newMark(enclave, keys, storeID: id) : nil
+        let mark = try isNew ? newMark(enclave, keys, storeID: id, as: chipOwner) : nil
         let vault: Vault
         do { vault = try openVault(keys, newID: isNew ? id : nil, newMark: mark) } catch {
-            if let mark { removeOrphan(mark.counter, in: enclave) }
+            if let mark { removeOrphan(mark.counter, in: enclave, as: chipOwner) }
             throw error
         }
         guard vault.storeID.bytes == id else { throw StoreKeysFileError.enclave(.unreadable) }
         return (keys, vault)
     }
 
-    private func newMark(_ enclave: any Enclave, _ keys: StoreKeys, storeID: Data) throws -> RollbackMark? {
+    private func newMark(
+        _ enclave: any Enclave, _ keys: StoreKeys, storeID: Data, as chipOwner: OwnerPassword?
+    ) throws -> RollbackMark? {
         guard let enclave = enclave as? any CountingEnclave else { return nil }
         do {
-            return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID)
+            return try StoreRollback.newMark(in: enclave, keys: keys, storeID: storeID, as: chipOwner)
         } catch let error as EnclaveError where error.isOfOwner {
             throw error
         } catch {
@@ -82,11 +88,11 @@ struct StoreOpening {
     }
 
     /// Removes the counter of a store that was not made after all: nobody would find it again. It stays if the chip refuses.
-    private func removeOrphan(_ counter: Data, in enclave: any Enclave) {
+    private func removeOrphan(_ counter: Data, in enclave: any Enclave, as chipOwner: OwnerPassword?) {
         guard let enclave = enclave as? any CountingEnclave, (try? Vault.exists(inFolder: path)) == false else {
             return
         }
-        try? enclave.removeCounter(counter)
+        try? enclave.removeCounter(counter, as: chipOwner)
     }
 
     private func isStoreThere() throws -> Bool {

@@ -24,9 +24,10 @@ package struct StoreRollback: Sendable {
     }
 
     /// The counter of a store that is about to be made.
-    package static func newMark(in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data) throws -> RollbackMark
-    {
-        let made = try enclave.makeCounter(authorization(keys, storeID: storeID), of: storeID)
+    package static func newMark(
+        in enclave: any CountingEnclave, keys: StoreKeys, storeID: Data, as chipOwner: OwnerPassword?
+    ) throws -> RollbackMark {
+        let made = try enclave.makeCounter(authorization(keys, storeID: storeID), of: storeID, as: chipOwner)
         return RollbackMark(counter: made.counter, value: made.value)
     }
 
@@ -72,27 +73,27 @@ package struct StoreRollback: Sendable {
     private func follow() { vault.follow(self) }
 
     /// Removes the counter: the store is given up.
-    package func removeCounter() throws(EnclaveError) {
+    package func removeCounter(as chipOwner: OwnerPassword?) throws(EnclaveError) {
         guard let mark = vault.rollbackMark else { return }
-        try enclave.removeCounter(mark.counter)
+        try enclave.removeCounter(mark.counter, as: chipOwner)
     }
 
     /// Takes the store for the newest copy from now on.
-    package func accept(_ doubt: RollbackDoubt) throws {
-        let mark = try acceptedMark(doubt)
+    package func accept(_ doubt: RollbackDoubt, as chipOwner: OwnerPassword?) throws {
+        let mark = try acceptedMark(doubt, as: chipOwner)
         try vault.write("rollback.accept") { $0.setRollbackMark(mark) }
         try advance(to: mark.value)
         follow()
     }
 
-    private func acceptedMark(_ doubt: RollbackDoubt) throws -> RollbackMark {
+    private func acceptedMark(_ doubt: RollbackDoubt, as chipOwner: OwnerPassword?) throws -> RollbackMark {
         let authorization = Self.authorization(keys, storeID: vault.storeID.bytes)
         if doubt.isOfCopy, let mark = vault.rollbackMark,
             case .value(let value) = try enclave.read(mark.counter, authorization: authorization)
         {
             return RollbackMark(counter: mark.counter, value: value + 1)
         }
-        return try Self.newMark(in: enclave, keys: keys, storeID: vault.storeID.bytes)
+        return try Self.newMark(in: enclave, keys: keys, storeID: vault.storeID.bytes, as: chipOwner)
     }
 
     // MARK: for the doctor

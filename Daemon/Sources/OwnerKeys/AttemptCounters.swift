@@ -17,21 +17,26 @@ package final class ExclusiveAccess: Sendable {
     /// Says that its holder has a turn at stretching and the access. It is lent to the calls that need both, and cannot be kept.
     package struct WithTurn: ~Copyable {
         fileprivate let access: ExclusiveAccess
+        let turn = StretchTurn()
 
         fileprivate init(of access: ExclusiveAccess) { self.access = access }
     }
 
     /// Waits for a turn at stretching and then for the access, and lends both to `body`. In the other order, one that waits for a
     /// turn would hold what another one waits for during its turn.
-    package func withStretchTurnAndAccess<Result>(_ body: (borrowing WithTurn) throws -> Result) throws -> Result {
-        try withStretchTurn { try callAsFunction { try body(WithTurn(of: self)) } }
+    package func withStretchTurnAndAccess<Result>(
+        as requester: StretchRequester, _ body: (borrowing WithTurn) throws -> Result
+    ) throws -> Result {
+        try withStretchTurn(as: requester) { _ in try callAsFunction { try body(WithTurn(of: self)) } }
     }
 
-    /// Waits for a turn at stretching, which the calls inside use. Whatever stretches while it holds the access or
+    /// Waits for a turn at stretching, and lends it to `body`. Whatever stretches while it holds the access or
     /// `OwnerAccount.changing` takes its turn here, before it takes either.
-    package func withStretchTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
-        guard let turns else { return try body() }
-        return try turns.withTurn(body)
+    package func withStretchTurn<Result: ~Copyable>(
+        as requester: StretchRequester, _ body: (borrowing StretchTurn) throws -> Result
+    ) throws -> Result {
+        guard let turns else { return try body(StretchTurn()) }
+        return try turns.withTurn(as: requester) { try body(StretchTurn()) }
     }
 
     package func callAsFunction<Result: ~Copyable>(_ body: () throws -> Result) rethrows -> Result {
@@ -133,8 +138,12 @@ package final class AttemptCounters: Sendable {
     /// - Parameter check: nil for a wrong secret. ``UncheckedSecret`` takes the attempt back; after any other error it stays
     ///   counted.
     /// - Throws: ``WrongSecret``, or the refusal `lockedOut` without a check while a delay runs.
-    package func attempt<Proof>(at subject: Data, _ check: () throws -> Proof?) throws -> Proof {
-        try exclusively.withStretchTurnAndAccess { try attempt(at: subject, holding: $0, check) }
+    package func attempt<Proof>(
+        at subject: Data, as requester: StretchRequester, _ check: (borrowing StretchTurn) throws -> Proof?
+    ) throws -> Proof {
+        try exclusively.withStretchTurnAndAccess(as: requester) { held in
+            try attempt(at: subject, holding: held) { try check(held.turn) }
+        }
     }
 
     /// The same for callers that hold both.

@@ -144,7 +144,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         let required = try records.required()
         do {
             let proved = try counters.attempt(at: AttemptCounters.passcode, holding: held) {
-                try open(required, with: entered)
+                try open(required, with: entered, in: held.turn)
             }
             try records.settle(on: proved.record, among: required)
             return proved
@@ -163,12 +163,14 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     }
 
     /// Brings the passcode to the chip, once for each way in which the records stretch it. During a change that is one way.
-    private func open(_ records: [PasscodeRecord], with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
+    private func open(
+        _ records: [PasscodeRecord], with passcode: borrowing SecretBytes, in turn: borrowing StretchTurn
+    ) throws -> ProvedPasscode? {
         let publicHalf = try self.records.publicHalf()
         var refused: (salt: Data, stretch: Data)?
         for record in records {
             if let refused, refused == (record.salt, record.stretch) { continue }
-            let stretched = try self.records.stretched(passcode, by: record)
+            let stretched = try self.records.stretched(passcode, by: record, in: turn)
             guard let opened = try opened(record, stretched) else {
                 refused = (record.salt, record.stretch)
                 continue
@@ -241,12 +243,15 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
 
     // MARK: set, change, remove
 
-    package func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition {
+    package func set(
+        _ passcode: borrowing SecretBytes, opening half: PrivateHalf, in turn: borrowing StretchTurn,
+        as chipOwner: OwnerPassword?
+    ) throws -> any PasscodeTransition {
         let (salt, parameters) = (StretchSalt.random(), StretchParameters.recommended)
-        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters, in: turn)
         let blob = try enclave.makePasscode(
             KeyAuthorization.derived(fromStretchedPasscode: stretched), sealing: wrapped(half, under: stretched),
-            of: storage.owner.bytes)
+            of: storage.owner.bytes, as: chipOwner)
         return Setting(
             keeper: self,
             record: PasscodeRecord(
@@ -255,10 +260,11 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
     }
 
     package func change(
-        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf,
+        in turn: borrowing StretchTurn
     ) throws -> any PasscodeTransition {
         // With the salt of the former passcode, so that one entry is one try while either may be right.
-        let stretched = try records.stretched(passcode, by: proved.record)
+        let stretched = try records.stretched(passcode, by: proved.record, in: turn)
         return Change(
             keeper: self, kept: try record(proved.record, sealing: half, under: proved.stretched, state: .current),
             incoming: try record(proved.record, sealing: half, under: stretched, state: .incoming),
@@ -359,7 +365,7 @@ package final class ChipPasscodeKeeper: PasscodeKeeper {
         /// passcode opens no older copy of the store either. The next passcode replaces the index.
         private func leaveChip() throws {
             do {
-                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes)
+                try keeper.enclave.removePasscode(of: keeper.storage.owner.bytes, as: nil)
             } catch EnclaveError.ownerPassword {
                 try keeper.enclave.changePasscode(
                     blob, from: value, to: KeyAuthorization.derived(from: SecretBytes(random: 32)))

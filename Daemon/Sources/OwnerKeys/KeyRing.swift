@@ -8,15 +8,20 @@ import Vault
 ///
 /// Without a passcode the enclave opens the class keys at start. With one, only `always` is open at start; the others and
 /// the biometry key come with a passcode entry. A lock wipes `whenUnlocked` and `whenPasscodeSet`; `afterFirstUnlock` and
-/// the biometry key stay until the daemon ends. The passcode key itself is never kept here.
+/// the biometry key stay until the account ends. The passcode key itself is never kept here.
 package final class KeyRing: Sendable {
     private struct Contents {
         var publicHalves: [KeyRole: PublicHalf] = [:]
         var privateHalves: [KeyRole: PrivateHalf] = [:]
         /// Counts the locks: what was proved before one opens nothing after it.
         var era: UInt64 = 0
+        /// Counts those changes that closed the class *when unlocked*.
+        var closingCount: UInt64 = 0
+        /// No private half comes any more.
+        var isOver = false
 
         mutating func keep(_ halves: [PrivateHalf]) {
+            guard !isOver else { return }
             for half in halves where half.role != .passcode && publicHalves[half.role] == half.publicHalf {
                 privateHalves[half.role] = half
             }
@@ -26,9 +31,25 @@ package final class KeyRing: Sendable {
             guard publicHalves[.passcode] != nil else { return }
             for role in KeyRing.wipedByLock { privateHalves[role] = nil }
         }
+
+        var lockState: LockState {
+            LockState(
+                isUnlocked: privateHalves[.classKey(.whenUnlocked)] != nil,
+                wasUnlockedSinceStart: privateHalves[.classKey(.afterFirstUnlock)] != nil, closingCount: closingCount)
+        }
+    }
+
+    /// What of the lock can be told to programs.
+    package struct LockState: Equatable, Sendable {
+        package let isUnlocked: Bool
+        package let wasUnlockedSinceStart: Bool
+        /// How often the class *when unlocked* was closed: two states differ if there was a lock between them.
+        package let closingCount: UInt64
     }
 
     private let contents: Mutex<Contents>
+    /// Told of changes of the lock state.
+    private let listener = Mutex<(@Sendable () -> Void)?>(nil)
 
     /// Wiped by a lock.
     private static let wipedByLock: Set<KeyRole> = [.classKey(.whenUnlocked), .classKey(.whenPasscodeSet)]
@@ -41,7 +62,7 @@ package final class KeyRing: Sendable {
     /// Takes a new set of key pairs; the old ones are wiped. After a lock since `era` the new set is taken locked, as far
     /// as a passcode can open it again.
     package func replace(publicHalves: [PublicHalf], privateHalves: [PrivateHalf], since era: UInt64) {
-        contents.withLock { contents in
+        change { contents in
             // No passcode changes the security keys' pair.
             let former = contents.publicHalves[.securityKey].map { [$0] } ?? []
             contents.publicHalves = Dictionary((former + publicHalves).map { ($0.role, $0) }) { $1 }
@@ -62,7 +83,7 @@ package final class KeyRing: Sendable {
     /// Keeps private halves that a passcode entry opened, unless a lock came since `era`. The passcode key is not among what
     /// can be kept, nor a half whose public half is not current.
     package func add(_ halves: [PrivateHalf], since era: UInt64) {
-        contents.withLock { contents in
+        change { contents in
             guard contents.era == era else { return }
             contents.keep(halves)
         }
@@ -70,14 +91,35 @@ package final class KeyRing: Sendable {
 
     /// Wipes what a lock ends. Without a passcode nothing could open it again, so nothing is wiped.
     package func lock() {
-        contents.withLock { contents in
+        change { contents in
             contents.era += 1
             contents.lock()
         }
     }
 
-    /// Wipes every private half: the daemon ends.
-    package func wipe() { contents.withLock { $0.privateHalves = [:] } }
+    /// Wipes every private half for good: the account ends. What a request that is still running opens is not kept.
+    package func wipe() {
+        change { contents in
+            contents.isOver = true
+            contents.privateHalves = [:]
+        }
+    }
+
+    /// Calls `tell` after each change of ``lockState``, on the thread that makes the change, which may hold locks: it must
+    /// not wait.
+    package func whenLockChanges(_ tell: @escaping @Sendable () -> Void) { listener.withLock { $0 = tell } }
+
+    package var lockState: LockState { contents.withLock { $0.lockState } }
+
+    private func change(_ body: (inout Contents) -> Void) {
+        let isChanged = contents.withLock { contents in
+            let former = contents.lockState
+            body(&contents)
+            if former.isUnlocked, !contents.lockState.isUnlocked { contents.closingCount += 1 }
+            return contents.lockState != former
+        }
+        if isChanged { listener.withLock { $0 }?() }
+    }
 
     package func publicHalf(_ role: KeyRole) -> PublicHalf? { contents.withLock { $0.publicHalves[role] } }
 

@@ -7,15 +7,22 @@ import Refusals
 package import SecretMemory
 package import Vault
 
-/// The seeds that the audit log's epochs started from. With a seed, that epoch's records can be forged. So with a
-/// passcode set the running daemon cannot read the seeds: they are encrypted under the passcode key.
+/// The seeds that the audit log's epochs started from, as one owner of the store reaches them. With a seed, that epoch's
+/// records can be forged. So with a passcode set the running daemon cannot read the seeds: they are encrypted under the
+/// passcode key.
+///
+/// A seed belongs to the owner whose passcode opens it, or lies under the enclave alone. The first owner who proves or sets a
+/// passcode takes the ones under the enclave. The seeds of other owners are left as they are.
 package struct LogSeeds {
     package let vault: Vault
     package let enclave: any Enclave
+    /// Nil for the daemon itself, which has no passcode.
+    package let owner: VaultID?
 
-    package init(vault: Vault, enclave: any Enclave) {
+    package init(vault: Vault, enclave: any Enclave, owner: VaultID?) {
         self.vault = vault
         self.enclave = enclave
+        self.owner = owner
     }
 
     private static let label = "ostiary.log-seed.v1"
@@ -24,42 +31,75 @@ package struct LogSeeds {
     package func record(
         number: UInt32, firstIndex: UInt64, seed: borrowing SecretBytes, passcode: PrivateHalf?
     ) throws -> LogEpochRecord {
-        let wrapped =
-            if let passcode {
-                WrappedSecret(kind: .passcode, bytes: try encrypted(seed, number, under: passcode))
-            } else { try sealedToEnclave(seed, number) }
-        return LogEpochRecord(number: number, firstIndex: firstIndex, wrappedSeed: wrapped)
+        guard let passcode else {
+            return LogEpochRecord(
+                number: number, firstIndex: firstIndex, owner: nil, wrappedSeed: try sealedToEnclave(seed, number))
+        }
+        guard let owner else { preconditionFailure("a passcode is an owner's") }
+        return LogEpochRecord(
+            number: number, firstIndex: firstIndex, owner: owner,
+            wrappedSeed: WrappedSecret(kind: .passcode, bytes: try encrypted(seed, number, under: passcode)))
     }
 
-    /// All seeds, wrapped under `passcode`.
+    /// The owner's seeds and those under the enclave, wrapped under `passcode`.
     ///
     /// - Parameter former: the passcode key that opens them now, nil when there was none.
     package func wrapped(under passcode: PrivateHalf, openedWith former: PrivateHalf?) throws -> [LogEpochRecord] {
         try rewrapped(openedWith: former, under: passcode)
     }
 
-    /// All seeds, sealed to the enclave alone: the passcode is being removed.
+    /// The same seeds, sealed to the enclave alone: the passcode is being removed.
     func sealedToEnclave(openedWith former: PrivateHalf) throws -> [LogEpochRecord] {
         try rewrapped(openedWith: former, under: nil)
     }
 
     private func rewrapped(openedWith former: PrivateHalf?, under passcode: PrivateHalf?) throws -> [LogEpochRecord] {
-        try records().map { old in
+        try own().map { old in
             let seed = try open(old, passcode: former)
             return try record(number: old.number, firstIndex: old.firstIndex, seed: seed, passcode: passcode)
         }
     }
 
+    /// Stores seeds that were wrapped before the change of the store. A seed that another owner has taken meanwhile stays theirs, and
+    /// where its epoch begins stays as it is stored.
     package func store(_ records: [LogEpochRecord], in writer: VaultWriter) throws {
-        for record in records { try writer.setLogEpoch(record) }
+        let present = try Self.verified(writer.logEpochs())
+        for record in records {
+            guard let stored = present.first(where: { $0.number == record.number }), isReachable(stored) else {
+                continue
+            }
+            try writer.setLogEpoch(
+                LogEpochRecord(
+                    number: record.number, firstIndex: stored.firstIndex, owner: record.owner,
+                    wrappedSeed: record.wrappedSeed))
+        }
     }
 
-    /// Whether opening the seeds takes the passcode.
-    package func needPasscode() throws -> Bool { try records().contains { $0.wrappedSeed.kind == .passcode } }
+    /// Stores where an epoch begins. Its seed stays with the owner who has it now.
+    package func setFirstIndex(_ firstIndex: UInt64, ofEpoch number: UInt32, in writer: VaultWriter) throws {
+        guard let stored = try Self.verified(writer.logEpochs()).first(where: { $0.number == number }) else {
+            throw VaultError.notFound
+        }
+        try writer.setLogEpoch(
+            LogEpochRecord(
+                number: number, firstIndex: firstIndex, owner: stored.owner, wrappedSeed: stored.wrappedSeed))
+    }
 
-    /// Every readable epoch.
+    /// Whether opening the seeds takes the owner's passcode.
+    package func needPasscode() throws -> Bool { try own().contains { $0.owner != nil } }
+
+    /// The epochs whose seeds the owner can open.
+    package func own() throws -> [LogEpochRecord] { try records().filter(isReachable) }
+
+    /// Whether the seed is nobody's or the owner's.
+    private func isReachable(_ record: LogEpochRecord) -> Bool { record.owner == nil || record.owner == owner }
+
+    /// Every epoch, of all owners. One that does not verify may be anybody's, so it is an error for everybody.
     package func records() throws -> [LogEpochRecord] {
-        let stored = try vault.read { try $0.logEpochs() }
+        try Self.verified(vault.read { try $0.logEpochs() })
+    }
+
+    private static func verified(_ stored: [Stored<LogEpochRecord>]) throws(Refusal) -> [LogEpochRecord] {
         let records = stored.compactMap(\.record)
         guard records.count == stored.count else {
             throw Refusal(.storeUnreadable, "An epoch record of the audit log does not verify; run `ostiary doctor`.")

@@ -43,12 +43,22 @@ package protocol PasscodeKeeper: Sendable {
     ) throws -> ProvedPasscode
 
     /// Prepares the first passcode, which is to open `half`. What a chip must have before the store relies on it is made now.
-    func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition
+    ///
+    /// - Parameters:
+    ///   - turn: a turn at stretching, which the caller has.
+    ///   - chipOwner: for a chip whose owner has a password.
+    func set(
+        _ passcode: borrowing SecretBytes, opening half: PrivateHalf, in turn: borrowing StretchTurn,
+        as chipOwner: OwnerPassword?
+    ) throws -> any PasscodeTransition
 
     /// Prepares another passcode in the place of a proved one. Until the change is finished, the store has records by which
     /// either opens `half`.
+    ///
+    /// - Parameter turn: a turn at stretching, which the caller has.
     func change(
-        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf,
+        in turn: borrowing StretchTurn
     ) throws -> any PasscodeTransition
 
     /// Prepares that there is no passcode any more in the place of a proved one.
@@ -73,10 +83,10 @@ package protocol PasscodeTransition {
 extension PasscodeKeeper {
     package func personIsAsked() {}
 
-    /// Waits for a turn at stretching and for the access, and checks a passcode.
+    /// Waits for a turn at stretching and for the access, and checks a passcode that the daemon itself asked for.
     package func prove(_ passcode: borrowing SecretBytes) throws -> ProvedPasscode {
         let entered = SecretBytes(copying: passcode)
-        return try exclusively.withStretchTurnAndAccess { try prove(entered, holding: $0) }
+        return try exclusively.withStretchTurnAndAccess(as: .daemon) { try prove(entered, holding: $0) }
     }
 
     /// Throws the refusal that a try would get because of a delay: nobody is asked for what could not be checked.

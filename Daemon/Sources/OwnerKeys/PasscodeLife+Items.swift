@@ -23,8 +23,8 @@ extension PasscodeLife {
     }
 
     /// Those of the items that can be read.
-    func items(_ ids: ArraySlice<VaultID>) throws -> [ItemRecord] {
-        try inTurn { try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } } }
+    func items(_ ids: ArraySlice<VaultID>, as requester: StretchRequester) throws -> [ItemRecord] {
+        try inTurn(requester) { try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } } }
     }
 
     /// Destroys the items that cannot live without the passcode, and those that stand for keys that were destroyed, and
@@ -50,10 +50,13 @@ extension PasscodeLife {
 
     /// The items that removing the passcode, and the objects `destroyed` with it, would destroy: for the warning before it.
     /// Reads some in each turn among the readers of much.
-    package func itemsBoundToPasscode(destroying destroyed: Set<VaultID>) throws -> [VaultID] {
+    package func itemsBoundToPasscode(
+        destroying destroyed: Set<VaultID>, as requester: StretchRequester
+    ) throws -> [VaultID] {
         var bound: [VaultID] = []
-        try forEachPart(of: inTurn { try vault.read { try $0.itemIDs(owner: storage.owner) } }) { part in
-            bound += try items(part).filter { try !survives($0, destroying: destroyed) }.map(\.id)
+        let ids = try inTurn(requester) { try vault.read { try $0.itemIDs(owner: storage.owner) } }
+        try forEachPart(of: ids, as: requester) { part in
+            bound += try items(part, as: requester).filter { try !survives($0, destroying: destroyed) }.map(\.id)
         }
         return bound
     }

@@ -1,5 +1,5 @@
 import AccessControl
-import Enclave
+package import Enclave
 import Foundation
 package import KeySlots
 import OstiaryMessages
@@ -50,25 +50,31 @@ package struct PasscodeLife {
     // MARK: set
 
     /// Computes the change to a first passcode: new class keys, all objects wrapped to them.
-    package func prepareSetting() throws -> PasscodeChange {
+    package func prepareSetting(as requester: StretchRequester) throws -> PasscodeChange {
         guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
-        return try prepareChange { ring.privateHalves }
+        return try prepareChange(as: requester) { ring.privateHalves }
     }
 
     /// Sets the first passcode. Returns the passcode key, for the log's next epoch.
+    ///
+    /// - Parameters:
+    ///   - turn: a turn at stretching, which the caller took before its locks.
+    ///   - chipOwner: for a chip whose owner has a password.
     package func set(
-        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64,
+        in turn: borrowing StretchTurn, as chipOwner: OwnerPassword? = nil
     ) throws -> PrivateHalf {
         let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try setFirst(chosen, change, since: era) }
+        return try keeper.exclusively { try setFirst(chosen, change, since: era, in: turn, as: chipOwner) }
     }
 
     private func setFirst(
-        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+        _ passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64,
+        in turn: borrowing StretchTurn, as chipOwner: OwnerPassword?
     ) throws -> PrivateHalf {
         guard !ring.isPasscodeSet else { throw Refusal.passcodeAlreadySet }
         try requireCurrent(change.rows)
-        let transition = try keeper.set(passcode, opening: change.passcode)
+        let transition = try keeper.set(passcode, opening: change.passcode, in: turn, as: chipOwner)
         let log = try seeds.wrapped(under: change.passcode, openedWith: nil)
         try vault.write("passcode.set", irrevocable: .atOnce) { writer in
             try replaceKeys(change, in: writer)
@@ -86,27 +92,30 @@ package struct PasscodeLife {
     // MARK: change
 
     /// Computes the change from a proved passcode to another.
-    package func prepareChange(of proved: ProvedPasscode) throws -> PasscodeChange {
+    package func prepareChange(of proved: ProvedPasscode, as requester: StretchRequester) throws -> PasscodeChange {
         try requireCurrent(proved)
-        return try prepareChange { try privateHalves(openedBy: proved) }
+        return try prepareChange(as: requester) { try privateHalves(openedBy: proved) }
     }
 
     /// Replaces a proved passcode by another. Returns the new passcode key, for the log's next epoch.
     ///
+    /// - Parameter turn: a turn at stretching, which the caller took before its locks.
     /// - Throws: ``UnfinishedPasscodeChange`` when the store has changed and the keeper could not follow.
     package func change(
-        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64,
+        in turn: borrowing StretchTurn
     ) throws -> PrivateHalf {
         let chosen = SecretBytes(copying: passcode)
-        return try keeper.exclusively { try replace(proved, by: chosen, change, since: era) }
+        return try keeper.exclusively { try replace(proved, by: chosen, change, since: era, in: turn) }
     }
 
     private func replace(
-        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64
+        _ proved: ProvedPasscode, by passcode: borrowing SecretBytes, _ change: PasscodeChange, since era: UInt64,
+        in turn: borrowing StretchTurn
     ) throws -> PrivateHalf {
         try requireCurrent(proved)
         try requireCurrent(change.rows)
-        let transition = try keeper.change(proved, to: passcode, opening: change.passcode)
+        let transition = try keeper.change(proved, to: passcode, opening: change.passcode, in: turn)
         let log = try seeds.wrapped(under: change.passcode, openedWith: proved.half)
         try vault.write("passcode.change", irrevocable: .atOnce) { writer in
             try replaceKeys(change, in: writer)
@@ -128,12 +137,12 @@ package struct PasscodeLife {
     package typealias Destroyed = (objects: [ObjectRecord], items: [DestroyedItem])
 
     /// Computes the rows that stay after the removal of a proved passcode.
-    package func prepareRemoval(of proved: ProvedPasscode) throws -> PasscodeRemoval {
+    package func prepareRemoval(of proved: ProvedPasscode, as requester: StretchRequester) throws -> PasscodeRemoval {
         try requireCurrent(proved)
         return PasscodeRemoval(
             rows: try rewrapped(
                 to: { try [KeyRole.classKey(.afterFirstUnlock), .classKey(.whenUnlocked)].map(freshHalf) },
-                openedWith: { try privateHalves(openedBy: proved) }, isRemoval: true))
+                openedWith: { try privateHalves(openedBy: proved) }, isRemoval: true, as: requester))
     }
 
     /// Removes a proved passcode. What was bound to it is destroyed: objects of class `whenPasscodeSet`, and objects of
@@ -181,16 +190,19 @@ package struct PasscodeLife {
 
     /// The rights and keys that removing the passcode would destroy, for the warning before it. Reads some in each turn among the
     /// readers of much.
-    package func boundToPasscode() throws -> [ObjectRecord] {
+    package func boundToPasscode(as requester: StretchRequester) throws -> [ObjectRecord] {
         var bound: [ObjectRecord] = []
-        try forEachPart(of: inTurn { try vault.read { try wrappedObjects(in: $0) } }) { part in
-            bound += try objects(part).filter { try !survives($0) }
+        let ids = try inTurn(requester) { try vault.read { try wrappedObjects(in: $0) } }
+        try forEachPart(of: ids, as: requester) { part in
+            bound += try objects(part, as: requester).filter { try !survives($0) }
         }
         return bound
     }
 
     /// Waits for a turn among the readers of much.
-    func inTurn<Result>(_ body: () throws -> Result) throws -> Result { try StretchTurns.ofReading.withTurn(body) }
+    func inTurn<Result>(_ requester: StretchRequester, _ body: () throws -> Result) throws -> Result {
+        try StretchTurns.ofReading.withTurn(as: requester, body)
+    }
 
     /// Rights, keys and passkeys: the objects with slots. They are read one by one, because there may be very many.
     private func wrappedObjects(in reader: VaultReader) throws -> [VaultID] {
@@ -246,9 +258,12 @@ package struct PasscodeLife {
         guard rows.former == replacedHalves else { throw Refusal.keysChanged }
     }
 
-    private func prepareChange(openedWith opened: () throws -> [PrivateHalf]) throws -> PasscodeChange {
+    private func prepareChange(
+        as requester: StretchRequester, openedWith opened: () throws -> [PrivateHalf]
+    ) throws -> PasscodeChange {
         let rows = try rewrapped(
-            to: { try ([.passcode] + Self.protectedRoles).map(freshHalf) }, openedWith: opened, isRemoval: false)
+            to: { try ([.passcode] + Self.protectedRoles).map(freshHalf) }, openedWith: opened, isRemoval: false,
+            as: requester)
         guard let passcode = rows.fresh.first(where: { $0.role == .passcode }) else {
             preconditionFailure("a change makes a passcode key")
         }
@@ -259,24 +274,25 @@ package struct PasscodeLife {
     /// each turn among the readers of much, and wrapped outside of it. A request that was ended
     /// ends it.
     private func rewrapped(
-        to fresh: () throws -> [PrivateHalf], openedWith opened: () throws -> [PrivateHalf], isRemoval: Bool
+        to fresh: () throws -> [PrivateHalf], openedWith opened: () throws -> [PrivateHalf], isRemoval: Bool,
+        as requester: StretchRequester
     ) throws -> RewrappedRows {
         let former = replacedHalves
         do {
-            let (objects, items) = try inTurn {
+            let (objects, items) = try inTurn(requester) {
                 try vault.read { (try wrappedObjects(in: $0), try $0.itemIDs(owner: storage.owner)) }
             }
             let rows = RewrappedRows(
                 try fresh(), openedWith: try opened(), following: former, isRemoval: isRemoval, progress,
                 total: objects.count + items.count)
-            try forEachPart(of: objects) { part in
-                for object in try self.objects(part) where try !isRemoval || survives(object) {
+            try forEachPart(of: objects, as: requester) { part in
+                for object in try self.objects(part, as: requester) where try !isRemoval || survives(object) {
                     rows.objects[object.id] = try rewrapped(object, by: rows)
                 }
                 rows.add(part.count)
             }
-            try forEachPart(of: items) { part in
-                for item in try self.items(part) where try !isRemoval || survives(item, destroying: []) {
+            try forEachPart(of: items, as: requester) { part in
+                for item in try self.items(part, as: requester) where try !isRemoval || survives(item, destroying: []) {
                     rows.items[item.id] = try rewrapped(item, by: rows)
                 }
                 rows.add(part.count)
@@ -289,9 +305,11 @@ package struct PasscodeLife {
     }
 
     /// Lends parts of these; a request that was ended ends it.
-    func forEachPart(of ids: [VaultID], _ body: (ArraySlice<VaultID>) throws -> Void) throws {
+    func forEachPart(
+        of ids: [VaultID], as requester: StretchRequester, _ body: (ArraySlice<VaultID>) throws -> Void
+    ) throws {
         for begin in stride(from: 0, to: ids.count, by: Self.partCount) {
-            try StretchRequester.current?.cancellation.check()
+            try requester.check()
             try body(ids[begin..<min(begin + Self.partCount, ids.count)])
         }
     }
@@ -299,8 +317,8 @@ package struct PasscodeLife {
     // MARK: objects
 
     /// Those of the objects that can be read.
-    private func objects(_ ids: ArraySlice<VaultID>) throws -> [ObjectRecord] {
-        try inTurn { try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } } }
+    private func objects(_ ids: ArraySlice<VaultID>, as requester: StretchRequester) throws -> [ObjectRecord] {
+        try inTurn(requester) { try vault.read { reader in try ids.compactMap { try readable($0, in: reader) } } }
     }
 
     /// Stores every object under the new keys. Rows that do not verify stay as they are: refused before, refused after.

@@ -42,12 +42,14 @@ struct PasscodeRecords {
     }
 
     /// The passcode, stretched as the record says. Takes a noticeable fraction of a second.
-    func stretched(_ passcode: borrowing SecretBytes, by record: PasscodeRecord) throws -> SecretBytes {
+    func stretched(
+        _ passcode: borrowing SecretBytes, by record: PasscodeRecord, in turn: borrowing StretchTurn
+    ) throws -> SecretBytes {
         guard let salt = StretchSalt(Array(record.salt)) else {
             throw Refusal(.storeUnreadable, "A passcode record cannot be read. Run `ostiary doctor`.")
         }
         return try stretching.stretch(
-            passcode, salt: salt, parameters: StretchParameters(canonicalBytes: Array(record.stretch)))
+            passcode, salt: salt, parameters: StretchParameters(canonicalBytes: Array(record.stretch)), in: turn)
     }
 
     // MARK: changes

@@ -24,12 +24,19 @@ package struct PasscodeStretching: Sendable {
     }
 
     /// The 32-byte key of `entry`. Blocks for the whole computation, and before that until it is its turn
-    /// (``StretchTurns/withTurn(_:)``).
+    /// (``StretchTurns/withTurn(as:_:)``).
     package func stretch(
-        _ entry: borrowing SecretBytes, salt: StretchSalt, parameters: StretchParameters
+        _ entry: borrowing SecretBytes, salt: StretchSalt, parameters: StretchParameters, as requester: StretchRequester
     ) throws -> SecretBytes {
         guard let turns else { return try function(entry, salt, parameters) }
         let entry = SecretBytes(copying: entry)
-        return try turns.withTurn { try function(entry, salt, parameters) }
+        return try turns.withTurn(as: requester) { try function(entry, salt, parameters) }
+    }
+
+    /// The same for callers that have a turn.
+    package func stretch(
+        _ entry: borrowing SecretBytes, salt: StretchSalt, parameters: StretchParameters, in turn: borrowing StretchTurn
+    ) throws -> SecretBytes {
+        try function(entry, salt, parameters)
     }
 }

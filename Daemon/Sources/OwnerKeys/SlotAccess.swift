@@ -40,8 +40,8 @@ package final class SlotAccess {
     /// How an application password is checked; nil when the object has none.
     package var applicationPasswordCheck: ApplicationPasswordCheck? {
         guard passwordParameters != nil else { return nil }
-        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, keys in
-            try open(password: entered, with: keys)
+        return ApplicationPasswordCheck(subject: header.objectID) { [self] entered, keys, turn in
+            try open(password: entered, with: keys, in: turn)
         }
     }
 
@@ -73,10 +73,13 @@ package final class SlotAccess {
 
     private static let otherSet = Refusal.unavailable(.biometryCurrentSet, because: .biometrySetChanged)
 
-    private func open(password: borrowing SecretBytes, with keys: ProvedKeys) throws -> Bool {
+    private func open(
+        password: borrowing SecretBytes, with keys: ProvedKeys, in turn: borrowing StretchTurn
+    ) throws -> Bool {
         // All slots of one object were made with the same password, salt and cost.
         guard let passwordParameters else { return false }
-        let stretched = try ApplicationPasswordParameters(passwordParameters).stretch(password, by: stretching)
+        let stretched = try ApplicationPasswordParameters(passwordParameters)
+            .stretch(password, by: stretching, in: turn)
         let slots: [KeySlot]
         do { slots = try current() } catch let refusal as Refusal { throw UncheckedSecret(reason: refusal) }
         var isTried = false
@@ -101,7 +104,8 @@ package struct ApplicationPasswordCheck {
     /// The counter of wrong tries: the object's id.
     package let subject: Data
     /// True when it opens; throws when it could not be tried. The keys are those that the key ring does not hold.
-    package let opens: (_ entered: borrowing SecretBytes, _ keys: ProvedKeys) throws -> Bool
+    package let opens:
+        (_ entered: borrowing SecretBytes, _ keys: ProvedKeys, _ turn: borrowing StretchTurn) throws -> Bool
 }
 
 /// How an application password is stretched: parameters and salt, as they stand in a slot.
@@ -125,7 +129,16 @@ package struct ApplicationPasswordParameters {
 
     package var bytes: Data { Data(parameters.canonicalBytes + salt.bytes) }
 
-    package func stretch(_ password: borrowing SecretBytes, by stretching: PasscodeStretching) throws -> SecretBytes {
-        try stretching.stretch(password, salt: salt, parameters: parameters)
+    /// Waits for a turn.
+    package func stretch(
+        _ password: borrowing SecretBytes, by stretching: PasscodeStretching, as requester: StretchRequester
+    ) throws -> SecretBytes {
+        try stretching.stretch(password, salt: salt, parameters: parameters, as: requester)
+    }
+
+    fileprivate func stretch(
+        _ password: borrowing SecretBytes, by stretching: PasscodeStretching, in turn: borrowing StretchTurn
+    ) throws -> SecretBytes {
+        try stretching.stretch(password, salt: salt, parameters: parameters, in: turn)
     }
 }

@@ -46,7 +46,7 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
         let known = try records.required()
         let proved = try counters.attempt(at: AttemptCounters.passcode, holding: held) {
             for record in known {
-                if let proved = try open(record, with: entered) { return proved }
+                if let proved = try open(record, with: entered, in: held.turn) { return proved }
             }
             return nil as ProvedPasscode?
         }
@@ -54,8 +54,10 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
         return proved
     }
 
-    private func open(_ record: PasscodeRecord, with passcode: borrowing SecretBytes) throws -> ProvedPasscode? {
-        let stretched = try records.stretched(passcode, by: record)
+    private func open(
+        _ record: PasscodeRecord, with passcode: borrowing SecretBytes, in turn: borrowing StretchTurn
+    ) throws -> ProvedPasscode? {
+        let stretched = try records.stretched(passcode, by: record, in: turn)
         let publicHalf = try records.publicHalf()
         do {
             let seed = try enclave.unseal(
@@ -71,16 +73,20 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
 
     // MARK: set, change, remove
 
-    package func set(_ passcode: borrowing SecretBytes, opening half: PrivateHalf) throws -> any PasscodeTransition {
-        Setting(keeper: self, record: try record(sealing: half, under: passcode, state: .current))
+    package func set(
+        _ passcode: borrowing SecretBytes, opening half: PrivateHalf, in turn: borrowing StretchTurn,
+        as chipOwner: OwnerPassword?
+    ) throws -> any PasscodeTransition {
+        Setting(keeper: self, record: try record(sealing: half, under: passcode, state: .current, in: turn))
     }
 
     package func change(
-        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf
+        _ proved: ProvedPasscode, to passcode: borrowing SecretBytes, opening half: PrivateHalf,
+        in turn: borrowing StretchTurn
     ) throws -> any PasscodeTransition {
         Change(
             keeper: self, kept: try record(resealing: half, under: proved),
-            incoming: try record(sealing: half, under: passcode, state: .incoming))
+            incoming: try record(sealing: half, under: passcode, state: .incoming, in: turn))
     }
 
     package func remove(_ proved: ProvedPasscode) -> any PasscodeTransition { Removal(keeper: self) }
@@ -123,11 +129,12 @@ package final class SoftwarePasscodeKeeper: PasscodeKeeper {
 
     /// A new record that opens `half` with `passcode`. Stretching takes a noticeable fraction of a second.
     private func record(
-        sealing half: PrivateHalf, under passcode: borrowing SecretBytes, state: PasscodeRecord.State
+        sealing half: PrivateHalf, under passcode: borrowing SecretBytes, state: PasscodeRecord.State,
+        in turn: borrowing StretchTurn
     ) throws -> PasscodeRecord {
         let parameters = StretchParameters.recommended
         let salt = StretchSalt.random()
-        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters)
+        let stretched = try stretching.stretch(passcode, salt: salt, parameters: parameters, in: turn)
         return PasscodeRecord(
             owner: storage.owner, stretch: Data(parameters.canonicalBytes), salt: Data(salt.bytes),
             sealedPrivateHalf: try sealed(half, under: stretched), epoch: half.epoch, state: state,

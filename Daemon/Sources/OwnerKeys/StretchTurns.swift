@@ -5,22 +5,35 @@ import OstiaryMessages
 package import Refusals
 import Synchronization
 
-/// On whose behalf a thread works: for the order in which typed secrets are stretched, and to end the wait for it.
+/// On whose behalf somebody waits for turns: for the order in which typed secrets are stretched and much is read, and to end the
+/// wait for it.
 ///
-/// The thread of a request carries it (a task-local value, which threads have too). Every call between the request and the
-/// stretching would have to pass it on otherwise, and one that forgot it would be unbounded or without an end.
+/// No call that waits has a default for it: one that forgot it would wait as the daemon, which nothing ends.
 package struct StretchRequester: Sendable {
     /// The program; it shares one place in the order with all processes of its owner that have its name.
-    package let program: ProgramOfOwner
-    package let cancellation: RequestCancellation
+    fileprivate let program: ProgramOfOwner
+    /// Nil where nothing ends the wait.
+    fileprivate let cancellation: RequestCancellation?
 
     package init(program: ProgramOfOwner, cancellation: RequestCancellation) {
+        self.init(program, cancellation)
+    }
+
+    private init(_ program: ProgramOfOwner, _ cancellation: RequestCancellation?) {
         self.program = program
         self.cancellation = cancellation
     }
 
-    /// The requester of this thread; nil where the daemon works for itself.
-    @TaskLocal package static var current: StretchRequester?
+    /// The daemon, where it works for itself.
+    package static let daemon = StretchRequester(ProgramOfOwner(owner: nil, program: ""), nil)
+
+    /// Throws if the request was ended.
+    package func check() throws(Refusal) { try cancellation?.check() }
+}
+
+/// Says that its holder has a turn at stretching. It is lent to the calls that need the turn, and cannot be kept.
+package struct StretchTurn: ~Copyable {
+    init() {}
 }
 
 /// Bounds how many do something costly at once (``StretchLimits``), in an order that is fair among owners, and among the programs
@@ -51,12 +64,6 @@ package final class StretchTurns: Sendable {
     private let state: Mutex<State>
     private let purpose: Purpose
 
-    /// The asker where the daemon works for itself.
-    private static let daemon = ProgramOfOwner(owner: nil, program: "")
-
-    /// Of which this thread has a turn already.
-    @TaskLocal private static var held: Set<ObjectIdentifier> = []
-
     package init(_ limits: StretchLimits, waitingFor purpose: Purpose = .stretching) {
         state = Mutex(State(order: StretchOrder(limits)))
         self.purpose = purpose
@@ -67,34 +74,33 @@ package final class StretchTurns: Sendable {
         state.withLock { ($0.order.runningCount, $0.order.waitingCount) }
     }
 
-    /// Waits for a turn, runs `body`, and passes the turn on. Within `body` the thread has its turn already.
+    /// Waits for a turn, runs `body`, and passes the turn on. `body` must not wait for another turn of the same: where one runs at a
+    /// time, it would wait for itself.
     ///
     /// Take the turn before `OwnerAccount.changing` and ``ExclusiveAccess``: one that waits for a turn must not hold what another one
     /// waits for during its turn.
     ///
     /// - Throws: the refusal `tooMany` when the program or its owner has too many waiting; the refusal of a request that was ended
     ///   while it waited.
-    package func withTurn<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
-        let own = ObjectIdentifier(self)
-        guard !Self.held.contains(own) else { return try body() }
-        let ticket = try takeTurn(for: StretchRequester.current)
+    package func withTurn<Result: ~Copyable>(
+        as requester: StretchRequester, _ body: () throws -> Result
+    ) throws -> Result {
+        let ticket = try takeTurn(for: requester)
         defer { passOn(ticket) }
-        var result: Result?
-        try Self.$held.withValue(Self.held.union([own])) { result = try body() }
-        return result.take()!
+        return try body()
     }
 
-    private func takeTurn(for requester: StretchRequester?) throws(Refusal) -> StretchOrder.Ticket {
+    private func takeTurn(for requester: StretchRequester) throws(Refusal) -> StretchOrder.Ticket {
         let turn = DispatchSemaphore(value: 0)
         let entry = state.withLock { state in
-            let entry = state.order.enter(requester?.program ?? Self.daemon)
+            let entry = state.order.enter(requester.program)
             if case .waits(let ticket) = entry { state.waiting[ticket] = turn }
             return entry
         }
         switch entry {
         case .turn(let ticket): return ticket
         case .waits(let ticket):
-            try wait(for: turn, ticket, requester?.cancellation)
+            try wait(for: turn, ticket, requester.cancellation)
             return ticket
         case .refused(let refused): throw refusal(of: refused)
         }

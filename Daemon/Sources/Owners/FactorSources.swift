@@ -7,7 +7,7 @@ import TemplateAnswers
 /// Where the fingerprint service and the helper that digests templates are reached.
 package struct FingerSources: Sendable {
     /// Makes the sources for one owner. The key digests the owner's templates for this store alone.
-    package let make: @Sendable (_ key: [UInt8]) -> BiometrySources
+    package let make: @Sendable (_ key: [UInt8], _ owner: SystemUser) -> BiometrySources
 
     /// - Parameters:
     ///   - systemBus: path of the system bus's socket.
@@ -17,18 +17,22 @@ package struct FingerSources: Sendable {
     package init(
         systemBus: String, serviceUserID: UInt32 = 0, templatesSocket: String? = nil, templatesUserID: UInt32 = 0
     ) {
-        make = { key in
+        make = { key, owner in
             BiometrySources(
-                reader: FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID),
+                reader: OwnerReader(
+                    FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID), for: owner.nameToOthers),
                 templates: EnrolledTemplates(
-                    socketPath: templatesSocket ?? TemplateSocket.path, key: key, serverUserID: templatesUserID))
+                    socketPath: templatesSocket ?? TemplateSocket.path, key: key, of: owner.id,
+                    serverUserID: templatesUserID))
         }
     }
 
-    package init(make: @escaping @Sendable (_ key: [UInt8]) -> BiometrySources) { self.make = make }
+    package init(make: @escaping @Sendable (_ key: [UInt8], _ owner: SystemUser) -> BiometrySources) {
+        self.make = make
+    }
 
     /// Sources that another part of this package made.
-    package init(_ sources: BiometrySources) { make = { _ in sources } }
+    package init(_ sources: BiometrySources) { make = { _, _ in sources } }
 }
 
 /// The PAM service that knows faces, and the helper that asks it.

@@ -1,5 +1,6 @@
 package import AccessControl
 import Authenticators
+package import Enclave
 import OstiaryMessages
 import OwnerKeys
 import Refusals
@@ -7,10 +8,10 @@ import Refusals
 extension OwnerAccount {
     /// Refuses a rule that could not be satisfied on this machine, before a key is made that nobody could use.
     ///
-    /// - Parameter isOfRight: whether it is for a right; only rights confirm each signature.
-    package func requireUsable(_ accessControl: AccessControl, isOfRight: Bool = false) throws {
+    /// - Parameter type: of the key that it is for; nil for an item. Only P-256 keys confirm each signature.
+    package func requireUsable(_ accessControl: AccessControl, ofKey type: EnclaveKeyType? = nil) throws {
         try Self.requireCheckable(accessControl)
-        if accessControl.confirmsEachSignature { try Self.requireConfirmable(accessControl, isOfRight: isOfRight) }
+        if accessControl.confirmsEachSignature { try Self.requireConfirmable(accessControl, ofKey: type) }
         let factors = accessControl.keyRequirement.factors
         let authenticators = evaluator.authenticators
         guard accessControl.limits == nil || !accessControl.keyRequirement.isUnrestricted else {
@@ -31,10 +32,13 @@ extension OwnerAccount {
         }
     }
 
-    private static func requireConfirmable(_ accessControl: AccessControl, isOfRight: Bool) throws(Refusal) {
-        guard isOfRight else {
+    private static func requireConfirmable(
+        _ accessControl: AccessControl, ofKey type: EnclaveKeyType?
+    ) throws(Refusal) {
+        guard type == .p256 else {
             throw Refusal(
-                .invalidRule, "Only the key of a right confirms each signature.", cause: "rule.confirmed-without-right")
+                .invalidRule, "Only P-256 keys, those of rights too, confirm each signature.",
+                cause: "rule.confirmed-without-key")
         }
         guard !accessControl.keyRequirement.isUnrestricted else {
             throw Refusal(
@@ -54,5 +58,25 @@ extension OwnerAccount {
                     cause: "rule.unsupported-operation")
             }
         }
+    }
+
+    /// How an item is held: the label of the weakest way to open it, by the factors that its rule names, or by the passcode that
+    /// opens its class. Where nothing has to be proved, only the broker keeps it from other programs.
+    ///
+    /// - Parameter isForKey: whether it stands for a key, whose uses are what the rule is for.
+    package func strength(of accessControl: AccessControl, isForKey: Bool) -> Strength {
+        let requirement = isForKey ? accessControl.keyRequirement : accessControl[.read]
+        let ways = requirement?.alternatives ?? []
+        return ways.map { strength(of: $0.isEmpty ? classFactors(accessControl.availability) : $0) }.min()
+            ?? .brokerBound
+    }
+
+    /// What must have been proved before a class is open.
+    private func classFactors(_ availability: AvailabilityClass) -> FactorSet {
+        ring.isPasscodeSet && availability != .always ? .passcode : []
+    }
+
+    private func strength(of factors: FactorSet) -> Strength {
+        factors.factors.map { evaluator.authenticators[$0].strength(of: $0) }.min() ?? .brokerBound
     }
 }

@@ -4,6 +4,7 @@ package import Authenticators
 package import Callers
 import Enclave
 import Foundation
+import HelperProcesses
 import Logging
 package import OwnerKeys
 package import Passcodes
@@ -14,6 +15,7 @@ import SecurityKeys
 package import SessionLocks
 import StoreKeys
 package import Synchronization
+package import Threading
 package import Vault
 
 /// One user of the store: their keys and passcode, their rights, items and registered programs, and how they are asked.
@@ -26,7 +28,7 @@ package final class OwnerAccount: Sendable {
     /// The user's id in the store.
     package let id: VaultID
     package let vault: Vault
-    /// The seeds of the store's log that a new passcode wraps again.
+    /// The seeds of the store's log that the owner's passcode opens.
     package let seeds: LogSeeds
     /// The owner's records, in the log of the store.
     package let trail: AuditTrail
@@ -58,6 +60,9 @@ package final class OwnerAccount: Sendable {
     package let environmentChanges = Mutex(EnvironmentChanges())
     /// When the environment will be looked at, because a delay after wrong passcodes has ended; on CLOCK_BOOTTIME.
     package let nextLook = Mutex<Duration?>(nil)
+    /// Looks at the user's environment while somebody watches it, one look after another. A slow sensor of one owner delays
+    /// nobody else.
+    package let looks = WorkThread(name: "ostiary-environment")
     package let clock: any BootClock
     private let log: Logger
 
@@ -65,8 +70,8 @@ package final class OwnerAccount: Sendable {
     package init(_ owner: OpenedOwner, in store: SharedStore, with services: OwnerServices) {
         let (ring, vault, keys, enclave) = (owner.ring, store.vault, store.keys, store.enclave)
         let (stretching, log, factors) = (services.stretching, services.log, services.factors)
-        let seeds = LogSeeds(vault: vault, enclave: enclave)
-        let trail = AuditTrail(store.log, seeds: seeds)
+        let seeds = LogSeeds(vault: vault, enclave: enclave, owner: owner.id)
+        let trail = AuditTrail(store.log, of: owner.id.ownerID, seeds: seeds)
         user = owner.user
         id = owner.id
         self.vault = vault
@@ -77,7 +82,7 @@ package final class OwnerAccount: Sendable {
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
-        let biometry = factors.fingers.map { Self.biometry($0, factors.face, ring, vault, owner.id, keys, log) }
+        let biometry = factors.fingers.map { Self.biometry($0, factors.face, owner, vault, keys, log) }
         self.biometry = biometry
         let enrolment = CurrentEnrolment {
             guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
@@ -118,7 +123,9 @@ package final class OwnerAccount: Sendable {
         ]
         let keyLife = SecurityKeyLife(vault: vault, owner: owner.id, ring: ring, eraser: eraser)
         let ofKeys = factors.securityKeys.map {
-            Self.authenticator($0, keyLife, keys, strength: Factor.securityKey.strength(inHardware: isHardware))
+            Self.authenticator(
+                $0.presented(to: owner.user.idToOthers), keyLife, keys,
+                strength: Factor.securityKey.strength(inHardware: isHardware))
         }
         self.securityKeys = ofKeys
         let ofBiometry = biometry.map {
@@ -147,18 +154,18 @@ package final class OwnerAccount: Sendable {
     }
 
     private static func biometry(
-        _ fingers: FingerSources, _ face: FaceSource?, _ ring: KeyRing, _ vault: Vault, _ owner: VaultID,
-        _ keys: StoreKeys, _ log: Logger
+        _ fingers: FingerSources, _ face: FaceSource?, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
+        _ log: Logger
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
-        let key = keys.digest(vault.storeID.bytes + owner.bytes, label: "ostiary.enrolled-templates.v1")
+        let key = keys.digest(vault.storeID.bytes + owner.id.bytes, label: "ostiary.enrolled-templates.v1")
         let face = face.map {
             FaceService(
-                $0.service, program: $0.program, systemBus: $0.systemBus, folder: $0.folder,
-                trustedUserID: $0.trustedUserID)
+                $0.service, .spawned(program: $0.program), user: owner.user.nameToOthers, systemBus: $0.systemBus,
+                folder: $0.folder, trustedUserID: $0.trustedUserID)
         }
-        let storage = BiometryRecordStorage(vault: vault, owner: owner)
-        return Biometry(fingers.make(Array(key)), face: face, ring: ring, storage: storage) { error in
+        let storage = BiometryRecordStorage(vault: vault, owner: owner.id)
+        return Biometry(fingers.make(Array(key), owner.user), face: face, ring: owner.ring, storage: storage) { error in
             log.error("what is known of fingers and faces was not stored", metadata: ["cause": "\(error)"])
         }
     }

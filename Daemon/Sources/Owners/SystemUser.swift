@@ -1,6 +1,7 @@
+import ExactNames
 import Glibc
 
-/// A user as the password database names them.
+/// A user as the password database names them. Two are equal if number and name are, and the name is compared by its bytes.
 package struct SystemUser: Equatable, Sendable {
     package let id: UInt32
     package let name: String
@@ -16,10 +17,20 @@ package struct SystemUser: Equatable, Sendable {
         self.name = name
     }
 
+    package static func == (left: SystemUser, right: SystemUser) -> Bool {
+        left.id == right.id && ExactName(left.name) == ExactName(right.name)
+    }
+
     /// The user whom this process runs as. The daemon asks once, at its start; everything else gets the value.
     ///
     /// - Throws: ``OwnerOpeningError/unnamedUser(_:)``.
     package static func current() throws(OwnerOpeningError) -> SystemUser { try SystemUser(id: geteuid()) }
+
+    /// The name to say to services and helpers that know the user of this process without one; nil for that user.
+    package var nameToOthers: String? { id == geteuid() ? nil : name }
+
+    /// The number to say to parts that otherwise mean the user of this process; nil for that user.
+    package var idToOthers: UInt32? { id == geteuid() ? nil : id }
 
     /// Several threads may ask at once, so the answer lies in memory of this call's own.
     private static func name(ofUser id: UInt32) -> String? {

@@ -1,30 +1,21 @@
 import Cancellations
-import Glibc
+import HelperProcesses
 import PAMProtocol
-import PromptProtocol
-import UnixSocket
 
 /// A running `ostiary-pam`, from this side of its channel.
 struct PAMProcess: ~Copyable {
-    private let process: ChildProcess
-    private let channel: Descriptor
+    private let helper: Helper
 
-    /// Starts it with an environment of our own, exactly its descriptors, and in a session of its own.
-    init(_ program: String, systemBus: String, _ request: PAMRequest) throws(PAMFailure) {
-        guard let bytes = request.bytes else { throw .withoutHelper }
-        do throws(SystemCallError) {
-            let ends = try ChannelEnds()
-            // It is one message and fits into the socket's buffer.
-            guard unsafe send(ends.daemon.number, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count else {
-                throw SystemCallError("send")
-            }
-            var descriptors = [CInt](repeating: -1, count: PAMDescriptor.count)
-            descriptors[Int(PAMDescriptor.channel)] = ends.program.number
-            process = try ChildProcess(
-                program: program, environment: Self.environment(systemBus), descriptors: descriptors,
-                leadsSession: true)
-            channel = ends.daemon
-        } catch { throw .withoutHelper }
+    /// Starts it with an environment of our own, and sends the request.
+    init(
+        _ road: HelperRoad, systemBus: String, _ request: PAMRequest, until stop: PollableCancellation
+    ) throws(PAMFailure) {
+        guard let bytes = request.bytes else { throw .withoutHelper(reason: "the request is too long") }
+        do throws(HelperUnavailability) {
+            helper = try Helper(road, environment: Self.environment(systemBus), stoppedBy: stop.descriptor)
+        } catch { throw error == .stopped ? .stopped : .withoutHelper(reason: "\(error)") }
+        // It is one message and fits into the socket's buffer. A helper that has ended is noticed when its report is read.
+        _ = helper.send(bytes)
     }
 
     /// The environment of the helper. All of it is made here.
@@ -39,29 +30,23 @@ struct PAMProcess: ~Copyable {
     borrowing func nextReport(
         until deadline: ContinuousClock.Instant, _ stop: PollableCancellation
     ) throws(PAMFailure) -> PAMReport {
-        while true {
-            var polled = [
-                pollfd(fd: stop.descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: channel.number, events: Int16(POLLIN), revents: 0),
-            ]
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { throw .timedOut }
-            let count = unsafe poll(&polled, 2, CInt(left / .milliseconds(1)) + 1)
-            if stop.isCancelled { throw .stopped }
-            guard count > 0, polled[1].revents != 0 else { continue }
-            return try receive()
+        let event = helper.wait(until: deadline, stoppedBy: stop.descriptor)
+        if stop.isCancelled { throw .stopped }
+        switch event {
+        case .stopped: throw .stopped
+        case .timedOut: throw .timedOut
+        case .ended: throw .helperEnded
+        case .message: break
+        }
+        switch helper.receive(atMost: PAMReport.maximumByteCount) {
+        case .ended: throw .helperEnded
+        case .tooLong: throw .unexpected
+        case .bytes(let bytes):
+            guard let report = PAMReport(decoding: bytes) else { throw .unexpected }
+            return report
         }
     }
 
-    private borrowing func receive() throws(PAMFailure) -> PAMReport {
-        var bytes = [UInt8](repeating: 0, count: PAMReport.maximumByteCount + 1)
-        var count = unsafe recv(channel.number, &bytes, bytes.count, 0)
-        while count < 0, errno == EINTR { count = unsafe recv(channel.number, &bytes, bytes.count, 0) }
-        guard count > 0 else { throw .helperEnded }
-        guard let report = PAMReport(decoding: Array(bytes[..<count])) else { throw .unexpected }
-        return report
-    }
-
     /// Ends the helper and everything that its module has started in its process group.
-    consuming func end() { process.killAndReap(withGroup: true) }
+    consuming func end() { helper.end() }
 }

@@ -1,39 +1,46 @@
 public import Cancellations
+import Glibc
+package import HelperProcesses
 public import PAMProtocol
 public import PromptProtocol
 
-/// Recognises the user of this process through a PAM service, for example by the face.
+/// Recognises a user through a PAM service, for example by the face.
 ///
 /// Each attempt runs in a process of its own, `ostiary-pam`, which ends with the attempt. The service's module runs there with
 /// the user's rights, so its word proves nothing to anybody who can change what the user runs.
 public final class PAMRecognizer: Sendable {
-    private let program: String
+    /// How `ostiary-pam` is reached.
+    package let helper: HelperRoad
     private let service: String
+    private let user: String?
     private let systemBus: String
     private let folder: String
     private let trustedUserID: UInt32
     private let limits: PAMLimits
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-pam`.
+    ///   - helper: how `ostiary-pam` is reached.
     ///   - service: the name of the PAM service.
+    ///   - user: who is recognised; nil for the user of this process.
     ///   - systemBus: the socket of the system bus, for modules that use a service on it.
     ///   - folder: the folder of service files.
     ///   - trustedUserID: the user to whom the service file must belong; root, except in tests.
-    public convenience init(
-        program: String, service: String, systemBus: String, folder: String = PAMServiceFile.standardFolder,
-        trustedUserID: UInt32 = 0
+    package convenience init(
+        _ helper: HelperRoad, service: String, user: String?, systemBus: String,
+        folder: String = PAMServiceFile.standardFolder, trustedUserID: UInt32 = 0
     ) {
         self.init(
-            program: program, service: service, systemBus: systemBus, folder: folder, trustedUserID: trustedUserID,
+            helper, service: service, user: user, systemBus: systemBus, folder: folder, trustedUserID: trustedUserID,
             limits: PAMLimits())
     }
 
     init(
-        program: String, service: String, systemBus: String, folder: String, trustedUserID: UInt32, limits: PAMLimits
+        _ helper: HelperRoad, service: String, user: String?, systemBus: String, folder: String, trustedUserID: UInt32,
+        limits: PAMLimits
     ) {
-        self.program = program
+        self.helper = helper
         self.service = service
+        self.user = user
         self.systemBus = systemBus
         self.folder = folder
         self.trustedUserID = trustedUserID
@@ -63,12 +70,18 @@ public final class PAMRecognizer: Sendable {
         until stop: PollableCancellation, _ report: (PAMText) -> Void
     ) throws(PAMFailure) -> PAMRecognition {
         guard !stop.isCancelled else { throw .stopped }
+        try verifyUser()
         _ = try serviceFile()
-        let request = PAMRequest(service: service, folder: folder, trustedUserID: trustedUserID)
-        let process = try PAMProcess(program, systemBus: systemBus, request)
+        let request = PAMRequest(service: service, folder: folder, user: user, trustedUserID: trustedUserID)
+        let process = try PAMProcess(helper, systemBus: systemBus, request, until: stop)
         let end = Self.outcome(of: process, until: stop, within: limits, report)
         process.end()
         return try end.get()
+    }
+
+    /// Without a name the request means the user of this process, and the helper takes it for the user as whom that runs.
+    private func verifyUser() throws(PAMFailure) {
+        if user == nil, case .activated(let socket) = helper, socket.helperUserID != geteuid() { throw .otherUser }
     }
 
     private static func outcome(
@@ -114,6 +127,7 @@ public enum PAMRecognition: Equatable, Sendable {
         // The same check has just passed here, so the file was changed meanwhile.
         case .serviceRefused: throw .serviceChanged
         case .badRequest: throw .unexpected
+        case .otherUser: throw .otherUser
         }
     }
 }
@@ -124,14 +138,16 @@ public enum PAMFailure: Error, Equatable, Sendable {
     case service(PAMServiceDistrust)
     /// The service file was changed while the attempt began.
     case serviceChanged
-    /// `ostiary-pam` cannot be started.
-    case withoutHelper
+    /// `ostiary-pam` cannot be started or reached, and why; nil when it is not installed.
+    case withoutHelper(reason: String?)
     /// `ostiary-pam` ended without a result: its module crashed, or it was killed.
     case helperEnded
     /// The module asked for something to be typed.
     case asked
     /// The module does not know the user.
     case userUnknown
+    /// `ostiary-pam` runs as another user, who is not root, or as another one than the request means.
+    case otherUser
     /// The module is missing or cannot be loaded.
     case moduleUnusable
     /// The module could not decide, for example without a camera.

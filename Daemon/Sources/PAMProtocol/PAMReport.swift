@@ -58,6 +58,8 @@ public enum PAMResult: UInt8, Equatable, Sendable, CaseIterable {
     case unavailable = 6
     /// The service file was refused.
     case serviceRefused = 7
-    /// The request could not be read.
+    /// The request could not be read, or names files that its sender may not choose.
     case badRequest = 8
+    /// The request names another user than the one as whom the helper runs.
+    case otherUser = 9
 }

@@ -9,9 +9,9 @@ public enum PAMDescriptor {
     public static let count = 4
 }
 
-/// What `ostiary-pam` is asked to do. It names no user: the helper authenticates the user as whom it runs.
+/// What `ostiary-pam` is asked to do.
 public struct PAMRequest: Equatable, Sendable {
-    public static let version: UInt8 = 1
+    public static let version: UInt8 = 2
     /// The longest encoded request.
     public static let maximumByteCount = 4096
 
@@ -19,22 +19,38 @@ public struct PAMRequest: Equatable, Sendable {
     public let service: String
     /// The folder of service files.
     public let folder: String
+    /// The name of the user to authenticate; nil for the user as whom the helper runs. Only a helper of root takes another name.
+    public let user: String?
     /// The user to whom the service file must belong; root, except in tests.
     public let trustedUserID: UInt32
 
-    public init(service: String, folder: String, trustedUserID: UInt32) {
+    public init(service: String, folder: String, user: String?, trustedUserID: UInt32) {
         self.service = service
         self.folder = folder
+        self.user = user
         self.trustedUserID = trustedUserID
     }
 
-    /// One message. Nil for names that are too long.
+    /// Whether a helper takes the request from a sender. The sender names the folder whose modules run with the helper's rights. So
+    /// it has these rights itself, or the files are the ones that root alone writes for everybody.
+    ///
+    /// - Parameters:
+    ///   - sender: the account at the other end of the channel, as the kernel says.
+    ///   - helper: the account as which the helper runs.
+    public func mayCome(from sender: UInt32, to helper: UInt32) -> Bool {
+        sender == helper || sender == 0 || (trustedUserID == 0 && folder == PAMServiceFile.standardFolder)
+    }
+
+    /// One message. Nil for names that are too long, and for an empty user.
     public var bytes: [UInt8]? {
-        guard service.utf8.count + folder.utf8.count <= Self.maximumByteCount - 16 else { return nil }
+        guard user?.isEmpty != true,
+            service.utf8.count + folder.utf8.count + (user ?? "").utf8.count <= Self.maximumByteCount - 16
+        else { return nil }
         var writer = CanonicalWriter()
         writer.write(Self.version)
         writer.write(service.utf8, length: UInt16.self)
         writer.write(folder.utf8, length: UInt16.self)
+        writer.write((user ?? "").utf8, length: UInt16.self)
         writer.write(trustedUserID)
         return writer.bytes
     }
@@ -47,6 +63,8 @@ public struct PAMRequest: Equatable, Sendable {
             guard try reader.read(UInt8.self) == Self.version else { return nil }
             service = try reader.readText(length: UInt16.self)
             folder = try reader.readText(length: UInt16.self)
+            let name = try reader.readText(length: UInt16.self)
+            user = name.isEmpty ? nil : name
             trustedUserID = try reader.read(UInt32.self)
             try reader.finish()
         } catch { return nil }

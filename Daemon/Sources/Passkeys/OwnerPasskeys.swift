@@ -85,7 +85,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     /// ones. The number of tries is told nowhere; some of them cost a delay only.
     package var verificationTriesLeft: Int {
         do {
-            try evaluator.preflight(demand("", ""), forProcess: asking.caller.program.processID)
+            try evaluator.preflight(demand("", ""), for: asking.caller.credentials)
             return 1
         } catch { return 0 }
     }

@@ -1,11 +1,13 @@
 import CLinuxShims
 import Foundation
 import Glibc
+import HelperProcesses
 public import PromptProtocol
 import UnixSocket
 
-/// What the programs that ask people have in common: they put one question and end. The daemon starts them, with the
-/// descriptors of ``PromptDescriptor``; they take no arguments and decide nothing by their environment.
+/// What the programs that ask people have in common: they put one question and end. The daemon or the service
+/// manager starts them, with the descriptors of ``PromptDescriptor``; they take no arguments and decide by their environment only
+/// which of the two it was.
 public enum PromptProgram {
     /// Reads the request, lets `ask` put the question, and tells the daemon the answer.
     public static func run(_ ask: (PromptRequest, inout PromptWatch) -> Answer) {
@@ -15,11 +17,14 @@ public enum PromptProgram {
         ostiary_overwrite_freed_memory()
         _ = ostiary_die_with_parent(SIGTERM)
         signal(SIGPIPE, SIG_IGN)
+        guard HelperStart.takeDescriptors() else { exit(1) }
         ReplyPipe.send(answer(ask))
     }
 
     private static func answer(_ ask: (PromptRequest, inout PromptWatch) -> Answer) -> Answer {
         guard let signals = try? Descriptor(ostiary_end_signals(), from: "signalfd") else { return .reply(.badRequest) }
+        // Foreign code, as that of a display, may never return.
+        guard HelperStart.endsAfterDaemon(on: PromptDescriptor.control) else { return .reply(.badRequest) }
         guard let request = readRequest() else { return .reply(.badRequest) }
         var watch = PromptWatch(
             control: PromptDescriptor.control, signals: signals, timeLimit: .seconds(request.timeLimitSeconds))

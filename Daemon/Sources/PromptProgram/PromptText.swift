@@ -98,6 +98,10 @@ public struct PromptText {
         if let application = request.application {
             facts.append(Fact(label: "Known as", text: application.string.isolated))
         }
+        if let door = request.door { facts.append(Fact(label: "Through", text: door.string.isolated)) }
+        if let label = request.clientLabel {
+            facts.append(Fact(label: "Named", lead: "“", text: Self.quotable(label), detail: "”, not checked"))
+        }
         if let objects = question.objects { facts.append(fact(of: objects)) }
         facts.append(Fact(label: "To", text: question.operation.string.isolatingQuotations, isOfOstiary: true))
         if let signed = question.signedData { facts += Self.facts(of: signed) }
@@ -142,7 +146,7 @@ public struct PromptText {
     }
 
     /// A program's words without marks that would end a quotation.
-    private static func quotable(_ words: DisplayText) -> String {
+    static func quotable(_ words: DisplayText) -> String {
         String(words.string.map { "“”„‟".contains($0) ? "\"" : $0 }).isolated
     }
 

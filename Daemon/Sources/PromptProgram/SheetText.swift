@@ -37,6 +37,7 @@ public struct SheetText {
     /// The operations whose title names the object.
     static let actions = [
         "sign once with the key of a right": "%1 wants to sign with %2",
+        "sign once with a key": "%1 wants to sign with %2",
         "use the key and the secret of a right": "%1 wants to use the right %2",
         "use a key": "%1 wants to use the key %2",
         "read a keychain item": "%1 wants to read %2",
@@ -85,6 +86,11 @@ public struct SheetText {
 
     public var facts: [Fact] {
         var facts = request.application.map { [fact("Known as", PhraseBook.isolatedPath($0.string))] } ?? []
+        if let door = request.door { facts.append(fact("Through", PhraseBook.isolatedPath(door.string))) }
+        if let label = request.clientLabel {
+            let words = phrases("%1, not checked", PhraseBook.isolated("“\(PromptText.quotable(label))”"))
+            facts.append(Fact(label: phrases("Named"), lines: [words], isOfProgram: true))
+        }
         if let objects = question.objects { facts.append(fact("For", names(of: objects))) }
         facts.append(fact("To", phrases.translated(question.operation.string)))
         if let signed = question.signedData { facts += self.facts(of: signed) }

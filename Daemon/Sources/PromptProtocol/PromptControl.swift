@@ -35,12 +35,3 @@ extension PromptQuestion {
             && isShownInFull == other.isShownInFull && isUnproved == other.isUnproved
     }
 }
-
-extension PromptRequest {
-    /// The request with its question put again.
-    public func putting(_ question: PromptQuestion) -> PromptRequest {
-        PromptRequest(
-            question: question, program: program, application: application, processID: processID, frontEnd: frontEnd,
-            timeLimitSeconds: timeLimitSeconds)
-    }
-}

@@ -99,25 +99,39 @@ public struct TerminalType: Codable, Equatable, Sendable {
 
 /// The request that `ostiary-prompt` gets from the daemon, once, at its start. It holds no secret.
 public struct PromptRequest: Codable, Equatable, Sendable {
-    public let question: PromptQuestion
+    public private(set) var question: PromptQuestion
     /// The asking program as the daemon identified it.
     public let program: DisplayText
     /// The application id of a registered program: a name without blanks, slashes and anything but ASCII.
     public let application: DisplayText?
+    /// The program that asks for the asking one; nil when that asks itself.
+    public let door: DisplayText?
+    /// What the door calls the program, unchecked; nil when it says nothing.
+    public let clientLabel: DisplayText?
     public let processID: Int32
     public let frontEnd: PromptFrontEnd
     public let timeLimitSeconds: Int
 
     public init(
-        question: PromptQuestion, program: DisplayText, application: DisplayText? = nil, processID: Int32,
+        question: PromptQuestion, program: DisplayText, application: DisplayText? = nil, door: DisplayText? = nil,
+        clientLabel: DisplayText? = nil, processID: Int32,
         frontEnd: PromptFrontEnd, timeLimitSeconds: Int
     ) {
         self.question = question
         self.program = program
         self.application = application
+        self.door = door
+        self.clientLabel = clientLabel
         self.processID = processID
         self.frontEnd = frontEnd
         self.timeLimitSeconds = timeLimitSeconds
+    }
+
+    /// The request with its question put again. All else stays: the person sees the same program, and the same door before it.
+    public func putting(_ question: PromptQuestion) -> PromptRequest {
+        var request = self
+        request.question = question
+        return request
     }
 
     /// Largest encoded request. It must fit into a pipe (64 KiB), so that writing it never waits for the reader.

@@ -1,3 +1,4 @@
+import ProcessFacts
 import PromptProtocol
 import Settings
 

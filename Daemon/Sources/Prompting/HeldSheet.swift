@@ -40,10 +40,9 @@ public final class HeldSheet: Sendable {
 }
 
 extension PromptRequest {
-    fileprivate func isRepetition(of other: PromptRequest) -> Bool {
-        question.isRepetition(of: other.question) && program == other.program && application == other.application
-            && processID == other.processID && frontEnd == other.frontEnd
-            && timeLimitSeconds == other.timeLimitSeconds
+    /// Whether this puts the other's question once more, and says the same of everything else.
+    func isRepetition(of other: PromptRequest) -> Bool {
+        question.isRepetition(of: other.question) && putting(other.question) == other
     }
 }
 

@@ -1,18 +1,20 @@
 import ExactNames
 import Glibc
+import HelperProcesses
+public import ProcessFacts
 public import PromptProtocol
 import SecretMemory
 public import Settings
 import UnixSocket
 
-/// Asks through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again
+/// Asks one user through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again
 /// after a wrong answer comes in the window that is there.
 ///
 /// The daemon keeps its own copy of the terminal's settings. It restores them after every end of the prompt, kill -9
 /// included. While a question is on a terminal, it checks five times a second that the caller still exists and is in
 /// the foreground.
 public struct ProcessPrompter: PlacingPrompter {
-    private let program: String
+    private var helpers: PromptHelpers
     private let configuration: PromptConfiguration
     private let userID: UInt32
     private let check: TerminalCheck
@@ -21,7 +23,6 @@ public struct ProcessPrompter: PlacingPrompter {
     private let accessibility: AccessibilityBus
     private let buses: SessionBuses
     private let heldSheet = HeldSheetPlace()
-    private var sheetProgram: String { PathName.folder(of: program) + "/ostiary-sheet" }
 
     private static let watchMilliseconds: CInt = 200
     /// The prompt keeps the time limit itself. If it exceeds the limit by this time, it counts as stuck.
@@ -34,32 +35,42 @@ public struct ProcessPrompter: PlacingPrompter {
     /// - Parameters:
     ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside
     ///     it.
-    ///   - userID: the user who is asked. A pinentry that other users could replace is not started.
+    ///   - userID: the user who is asked. A pinentry that others than the daemon's user could replace is not started.
+    ///   - facts: what the machine says about callers.
     ///   - buses: the buses that know the user's session; this machine's buses when nil.
     ///   - sessions: tells who sits at this machine; systemd-logind when nil.
     public init(
         program: String, configuration: PromptConfiguration, userID: UInt32,
-        logins: any LoginRecords = SystemLoginRecords(), buses: SessionBuses? = nil,
+        facts: any CallerFacts = KernelFacts(), buses: SessionBuses? = nil,
         sessions: (any SessionRecords)? = nil
     ) {
-        self.program = program
+        helpers = PromptHelpers(program: program)
         self.configuration = configuration
         self.userID = userID
-        check = TerminalCheck(policy: configuration.terminalPolicy, logins: logins)
+        check = TerminalCheck(policy: configuration.terminalPolicy, facts: facts)
         let buses = buses ?? .standard(of: userID)
         self.buses = buses
         displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
-        self.sessions = sessions ?? LogindSessions(systemBus: buses.system)
+        self.sessions = sessions ?? LogindSessions(systemBus: buses.system, facts: facts)
         accessibility = AccessibilityBus(buses: buses, userID: userID)
+    }
+
+    /// The same prompter with programs that are reached in another way.
+    package func reaching(_ helpers: PromptHelpers) -> ProcessPrompter {
+        var prompter = self
+        prompter.helpers = helpers
+        return prompter
     }
 
     public func place(
         _ question: PromptQuestion, for caller: PromptCaller
     ) -> Result<PlacedQuestion, PromptUnavailability> {
+        // The display, the buses and the held sheet are this user's.
+        guard caller.userID == userID else { return .failure(.otherUser) }
         guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let isLogin = (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false
-        let sensorRefusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: caller.processID)
+        let sensorRefusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: caller.processID, of: userID)
         if let sensorRefusal, !question.kind.isTyped { return .failure(.sensorRefused(sensorRefusal)) }
         var display: SheetDisplay?
         let choice = FrontEndChoice(
@@ -82,13 +93,15 @@ public struct ProcessPrompter: PlacingPrompter {
             let request = PromptRequest(
                 question: question.keepingSensors(armed),
                 program: DisplayText(fact: caller.program.text),
-                application: caller.application.map { DisplayText(fact: $0) }, processID: caller.processID,
+                application: caller.application.map { DisplayText(fact: $0) },
+                door: caller.door.map { DisplayText(fact: $0.program.text) }, clientLabel: caller.door?.shownLabel,
+                processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             let drawn = frontEnd.isSheet ? display : nil
             // Nobody is told that a question is visible which says nothing of its sensors: they stay off.
             let tellsShown = !armed.isEmpty || question.sensors.isEmpty
-            return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog) { live in
+            return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog(of: caller.owner)) { live in
                 ask(
                     request, on: usedTerminal?.descriptor, drawn, caller, live,
                     shown: tellsShown ? ShownSensors(indices: armed) : nil)
@@ -96,11 +109,11 @@ public struct ProcessPrompter: PlacingPrompter {
         }
     }
 
-    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? {
+    public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
         sessions.refusal(ofProcess: processID, of: userID)
     }
 
-    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
+    public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         sessions.laterRefusal(ofProcess: processID, of: userID)
     }
 
@@ -127,13 +140,14 @@ public struct ProcessPrompter: PlacingPrompter {
     public func display() -> Result<SheetOptions.Display, DisplayRefusal> { findDisplay().map(\.options) }
 
     private static func isNamedInFull(_ question: PromptQuestion, _ caller: PromptCaller) -> Bool {
-        DisplayText(wholeFact: caller.program.text) != nil && question.objects?.areAllNamedInFull != false
+        let programs = [caller.program, caller.door?.program].compactMap(\.self)
+        return programs.allSatisfy { DisplayText(wholeFact: $0.text) != nil }
+            && question.objects?.areAllNamedInFull != false
     }
 
-    /// A sheet is optional, because it needs GTK.
     private func findDisplay() -> Result<SheetDisplay, DisplayRefusal> {
         let found = displays.find()
-        guard case .success = found, unsafe access(sheetProgram, X_OK) != 0 else { return found }
+        guard case .success = found, !helpers.sheet.isThere else { return found }
         return .failure(.notInstalled)
     }
 
@@ -143,10 +157,11 @@ public struct ProcessPrompter: PlacingPrompter {
         configuration.sheetLanguage ?? SheetLanguage(ofSession: SessionVariables.of(userID, at: buses.user))
     }
 
-    /// Why a pinentry must not be started now; nil when it may be. The prompt itself is not checked. It lies beside the
-    /// daemon, so an attacker who can replace it can also replace the daemon with this check.
+    /// Why a pinentry must not be started now; nil when it may be. It runs as the daemon's user, so it must be theirs or root's
+    /// for every user who is asked. The prompt itself is not checked. It lies beside the daemon, so an attacker who can replace it can also
+    /// replace the daemon with this check.
     private func distrust(_ program: String) -> ProgramDistrust? {
-        do { try ProgramTrust.verify(program, userID: userID) } catch { return error }
+        do { try ProgramTrust.verify(program, userID: geteuid()) } catch { return error }
         return nil
     }
 
@@ -174,11 +189,15 @@ public struct ProcessPrompter: PlacingPrompter {
             live.heldSheet?.close()
             heldSheet.clear()
         }
-        guard
-            let process = try? PromptProcess(
-                program: display == nil ? program : sheetProgram, request: request, terminal: terminal?.number,
-                display: display?.socket?.number)
-        else { return .unavailable(.promptFailed) }
+        let process: PromptProcess
+        do {
+            process = try PromptProcess(
+                display == nil ? helpers.prompt : helpers.sheet, request: request, terminal: terminal?.number,
+                display: display?.socket?.number, stoppedBy: live.cancellation.descriptor)
+        } catch {
+            if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
+            return .unavailable(.promptFailed(reason: "\(error)"))
+        }
         let outcome = wait(
             for: process, request, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
@@ -273,7 +292,7 @@ public struct ProcessPrompter: PlacingPrompter {
         }
         switch TerminalCheck.refusal(for: caller) {
         case nil: return nil
-        case .callerGone: return .clientGone
+        case .callerGone, .callerUnreadable: return .clientGone
         case .notControllingTerminal: return .terminalGone
         default: return .background
         }
@@ -298,11 +317,15 @@ public struct ProcessPrompter: PlacingPrompter {
         case .terminalGone: .interrupted(by: .terminalGone)
         case .dialogFailed: .unavailable(.dialogFailed)
         case .displayFailed: .unavailable(.displayRefused(.noAnswer))
-        case .badRequest: .unavailable(.promptFailed)
+        case .badRequest: .unavailable(.promptFailed(reason: "it did not understand the question"))
         case .unshowable: .unavailable(.unshowable)
         case .shown, .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
         }
     }
+}
+
+extension PromptDoor {
+    fileprivate var shownLabel: DisplayText? { label.isEmpty ? nil : DisplayText(showing: label) }
 }
 
 extension PromptFrontEnd {

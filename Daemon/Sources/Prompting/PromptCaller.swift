@@ -1,12 +1,23 @@
 public import ExactNames
+public import ProcessFacts
 public import PromptProtocol
 public import UnixSocket
+
+/// The program that asks for another one.
+public struct PromptDoor: Sendable {
+    /// Its path.
+    public let program: ExactName
+    /// What it calls the process that it asks for; nobody checks that. May be empty.
+    public let label: String
+
+    public init(program: ExactName, label: String = "") { (self.program, self.label) = (program, label) }
+}
 
 /// The process that the question is for, as the daemon identified it from the socket.
 public struct PromptCaller: Sendable {
     public let processID: Int32
     /// The process itself, even if another one gets its id later; nil when it has ended.
-    public let process: ProcessHandle?
+    public let process: (any HeldProcess)?
     public let userID: UInt32
     /// The user's id in the store; nil for the daemon itself.
     public let owner: OwnerID?
@@ -14,7 +25,9 @@ public struct PromptCaller: Sendable {
     public let program: ExactName
     /// The application id of the program's registration; nil without a valid registration.
     public let application: String?
-    /// The terminal that the caller passed, unchecked; nil when it passed none.
+    /// The door that asks for the process; nil when it asks itself.
+    public let door: PromptDoor?
+    /// The terminal that the caller, or its door, passed, unchecked; nil when there is none.
     public let terminal: SharedDescriptor?
     /// The terminfo name of the terminal, according to the caller.
     public let terminalType: TerminalType
@@ -23,8 +36,9 @@ public struct PromptCaller: Sendable {
     public var asker: ProgramOfOwner { ProgramOfOwner(owner: owner, program: program) }
 
     public init(
-        processID: Int32, process: ProcessHandle?, userID: UInt32, owner: OwnerID? = nil, program: ExactName,
-        application: String? = nil, terminal: SharedDescriptor?, terminalType: TerminalType = .vt100
+        processID: Int32, process: (any HeldProcess)?, userID: UInt32, owner: OwnerID? = nil, program: ExactName,
+        application: String? = nil, door: PromptDoor? = nil, terminal: SharedDescriptor?,
+        terminalType: TerminalType = .vt100
     ) {
         self.processID = processID
         self.process = process
@@ -32,6 +46,7 @@ public struct PromptCaller: Sendable {
         self.owner = owner
         self.program = program
         self.application = application
+        self.door = door
         self.terminal = terminal
         self.terminalType = terminalType
     }

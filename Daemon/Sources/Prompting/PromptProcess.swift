@@ -1,45 +1,47 @@
 import Foundation
 import Glibc
+import HelperProcesses
 import PromptProtocol
 import SecretMemory
-import Threading
 import UnixSocket
 
 /// A running `ostiary-prompt` or `ostiary-sheet`, from this side of its pipes.
+///
+/// The connection to it carries updates to the prompt, one in each message. It is open while the prompt is needed.
 struct PromptProcess: ~Copyable {
-    private let process: ChildProcess
+    private let helper: Helper
     private let secret: Descriptor
     private let reply: Descriptor
-    /// Open while the prompt is needed. It carries updates to the prompt, one in each message.
-    private let control: Descriptor
     private var lastWord: Word = .none
 
     /// How long a prompt may take to end by itself, for closing a dialog and restoring the terminal.
     private static let endPatienceMilliseconds: CInt = 1000
 
-    /// Starts the prompt with a cleared environment, exactly its descriptors, and in a session of its own.
-    init(program: String, request: PromptRequest, terminal: CInt?, display: CInt?) throws {
+    /// Starts the prompt with a cleared environment and exactly its descriptors.
+    ///
+    /// - Parameters:
+    ///   - road: how a program that can put the question is reached.
+    ///   - stop: a descriptor that ends the wait for the prompt's process when it is readable.
+    init(_ road: HelperRoad, request: PromptRequest, terminal: CInt?, display: CInt?, stoppedBy stop: CInt) throws {
         let requestPipe = try PipeEnds()
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
         // A prompt that says that a secret is complete has written all of it: nobody waits for the rest.
         guard fcntl(secretPipe.reader.number, F_SETFL, O_NONBLOCK) == 0 else { throw SystemCallError("fcntl") }
         let replyPipe = try PipeEnds()
-        let controlEnds = try ChannelEnds()
-        var descriptors = [CInt](repeating: -1, count: Int(PromptDescriptor.count))
-        descriptors[Int(PromptDescriptor.request)] = requestPipe.reader.number
-        descriptors[Int(PromptDescriptor.secret)] = secretPipe.writer.number
-        descriptors[Int(PromptDescriptor.reply)] = replyPipe.writer.number
-        descriptors[Int(PromptDescriptor.control)] = controlEnds.program.number
-        descriptors[Int(PromptDescriptor.terminal)] = terminal ?? -1
-        descriptors[Int(PromptDescriptor.display)] = display ?? -1
+        let numbers = [
+            PromptDescriptor.request: requestPipe.reader.number, PromptDescriptor.secret: secretPipe.writer.number,
+            PromptDescriptor.reply: replyPipe.writer.number, PromptDescriptor.terminal: terminal ?? -1,
+            PromptDescriptor.display: display ?? -1,
+        ]
+        let given = GivenDescriptors(connection: PromptDescriptor.control, count: PromptDescriptor.count) {
+            numbers[$0] ?? -1
+        }
         var environment = Self.environment
         if case .sheet(let options) = request.frontEnd { environment += options.environment }
-        process = try ChildProcess(
-            program: program, environment: environment, descriptors: descriptors, leadsSession: true)
+        helper = try Helper(road, environment: environment, giving: given, stoppedBy: stop)
         secret = secretPipe.reader
         reply = replyPipe.reader
-        control = controlEnds.daemon
     }
 
     /// Without this setting, Swift's crash reporter would print registers and the memory that they point to.
@@ -105,7 +107,7 @@ struct PromptProcess: ~Copyable {
     }
 
     /// The channel for updates. Use it only before ``finish(askedFor:)``.
-    var updates: PromptUpdates { PromptUpdates(descriptor: control.number) }
+    var updates: PromptUpdates { PromptUpdates(descriptor: helper.descriptor) }
 
     /// Readable, or hung up, when the prompt said a word or died.
     var replyDescriptor: CInt { reply.number }
@@ -116,21 +118,19 @@ struct PromptProcess: ~Copyable {
     consuming func finish(askedFor factor: PromptFactor?) -> PromptEnd {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         var word = lastWord
-        Self.close(control)
+        helper.hangUp()
         while word == .none || word == .reply(.shown) {
             // A prompt without a last word in this time is stuck.
             guard Self.isReadable(replyNumber, within: Self.endPatienceMilliseconds) else { break }
             word = Self.nextWord(from: replyNumber)
         }
-        process.killAndReap(withGroup: true)
+        helper.end()
         guard case .reply(let reply) = word else { return .silent }
         return reply == .entered ? Self.readSecret(secretNumber, of: factor) : .reply(reply)
     }
 
     /// Ends the prompt and its dialog at once, whatever they do. Their memory is freed later: a window has much of it.
-    consuming func kill() {
-        Threads.startEventually("ostiary-reaper", process.kill(withGroup: true))
-    }
+    consuming func kill() { helper.kill() }
 
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -138,8 +138,6 @@ struct PromptProcess: ~Copyable {
         while count < 0, errno == EINTR { count = unsafe poll(&polled, 1, milliseconds) }
         return count > 0
     }
-
-    private static func close(_ descriptor: consuming Descriptor) {}
 
     /// Reads the typed secret. Our prompt never sends more than a field holds.
     private static func readSecret(_ descriptor: CInt, of factor: PromptFactor?) -> PromptEnd {

@@ -1,11 +1,12 @@
 import Cancellations
 import ExactNames
 import Glibc
+public import ProcessFacts
 public import PromptProtocol
 import Synchronization
 import UnixSocket
 
-/// One question at a time on each terminal and in the dialog. The others wait there, in an order that is fair among
+/// One question at a time on each terminal and in the dialog of each owner. The others wait there, in an order that is fair among
 /// programs (``PromptOrder``). A new question never takes a visible one away. A question that is cancelled while it
 /// waits is never shown.
 public final class PromptQueue: Prompter {
@@ -35,12 +36,12 @@ public final class PromptQueue: Prompter {
     /// How many questions wait for their turn.
     public var waitingCount: Int { state.withLock { $0.order.waitingCount } }
 
-    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? {
-        prompter.sensorRefusal(ofProcess: processID)
+    public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        prompter.sensorRefusal(ofProcess: processID, of: userID)
     }
 
-    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
-        prompter.laterSensorRefusal(ofProcess: processID)
+    public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        prompter.laterSensorRefusal(ofProcess: processID, of: userID)
     }
 
     /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
@@ -96,7 +97,8 @@ public final class PromptQueue: Prompter {
     }
 
     private func enter(_ program: ProgramOfOwner, at place: PromptPlace, _ cancellation: PromptCancellation) -> Entry {
-        guard let turn = try? PollableCancellation() else { return .refused(.promptFailed) }
+        let turn: PollableCancellation
+        do { turn = try PollableCancellation() } catch { return .refused(.promptFailed(reason: "\(error)")) }
         let entry = state.withLock { state in
             let entry = state.order.enter(program, at: place)
             if case .waits(let ticket) = entry { state.turns[ticket] = turn }

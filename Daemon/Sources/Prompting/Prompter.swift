@@ -1,3 +1,4 @@
+public import ProcessFacts
 public import PromptProtocol
 public import SecretMemory
 
@@ -10,19 +11,19 @@ public protocol Prompter: Sendable {
     /// - Parameter live: ends the question, changes its text about a sensor, and learns when it is visible.
     func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome
 
-    /// Why no sensor may wait for a process now, wherever its question is put; nil when one may. Asks nobody.
-    func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal?
+    /// Why no sensor may wait for a process of the user now, wherever its question is put; nil when one may. Asks nobody.
+    func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal?
 
     /// Prepares to look at the same once more. The result looks at the moment when it is called, and is quicker than
-    /// ``sensorRefusal(ofProcess:)``. Only one thread may use it.
-    func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal?
+    /// ``sensorRefusal(ofProcess:of:)``. Only one thread may use it.
+    func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
 }
 
 extension Prompter {
-    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? { nil }
+    public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { nil }
 
-    public func laterSensorRefusal(ofProcess processID: Int32) -> () -> SensorRefusal? {
-        { self.sensorRefusal(ofProcess: processID) }
+    public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        { self.sensorRefusal(ofProcess: processID, of: userID) }
     }
 }
 
@@ -83,6 +84,8 @@ public enum PromptInterruption: Equatable, Sendable {
 
 /// Why a question could not be asked.
 public enum PromptUnavailability: Error, Equatable, Sendable {
+    /// The prompter asks another user than the caller's.
+    case otherUser
     /// The caller has no terminal, and there is no dialog program.
     case notInteractive
     /// Only a sensor could answer, and none may wait.
@@ -95,8 +98,8 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case untrusted(ProgramDistrust)
     /// There is a display, but it cannot be used.
     case displayRefused(DisplayRefusal)
-    /// `ostiary-prompt` could not be started.
-    case promptFailed
+    /// `ostiary-prompt` or `ostiary-sheet` could not be started, or did not understand the request; and why.
+    case promptFailed(reason: String)
     /// The terminal or the dialog is too small for the whole question.
     case unshowable
     /// Several questions of this program in a row were cancelled or ignored.

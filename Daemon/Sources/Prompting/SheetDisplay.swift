@@ -1,6 +1,5 @@
-import CLinuxShims
-import Glibc
 import MessageBus
+import ProcessFacts
 import Settings
 import UnixSocket
 
@@ -129,18 +128,5 @@ extension Bus {
             peer.userID == userID || peer.userID == 0
         else { return nil }
         try self.init(on: socket)
-    }
-}
-
-extension UnixSocket {
-    /// Connects, but waits only a short time if the listener's queue is full: the listener may have stopped.
-    static func connectInTime(to path: String, seconds: Int = 2) throws(SystemCallError) -> UnixSocket {
-        let descriptor = try Descriptor(ostiary_unix_socket(), from: "socket")
-        let number = descriptor.number
-        let socket = UnixSocket(owning: descriptor)
-        try socket.setSendTimeout(seconds: seconds)
-        guard unsafe ostiary_connect(number, path) == 0 else { throw SystemCallError("connect", subject: path) }
-        try socket.setSendTimeout(seconds: 0)
-        return socket
     }
 }

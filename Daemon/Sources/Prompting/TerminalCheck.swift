@@ -1,5 +1,4 @@
-import CLinuxShims
-import Glibc
+public import ProcessFacts
 public import Settings
 public import UnixSocket
 
@@ -22,6 +21,8 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     case noLogin
     /// The caller has ended, or its id belongs to another process now.
     case callerGone
+    /// The daemon cannot read the caller's state, or may not.
+    case callerUnreadable
     case callerStopped
     case callerInBackground
 
@@ -39,6 +40,7 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
         case .otherOwner: "it belongs to another user"
         case .noLogin: "no login on it is recorded"
         case .callerGone: "the program has ended"
+        case .callerUnreadable: "the daemon cannot read the program's state in /proc"
         case .callerStopped: "the program is stopped"
         case .callerInBackground: "the program is in the background"
         }
@@ -61,11 +63,11 @@ public struct VerifiedTerminal: Sendable {
 /// the background.
 public struct TerminalCheck: Sendable {
     private let policy: TerminalPolicy
-    private let logins: any LoginRecords
+    private let facts: any CallerFacts
 
-    public init(policy: TerminalPolicy, logins: any LoginRecords = SystemLoginRecords()) {
+    public init(policy: TerminalPolicy, facts: any CallerFacts = KernelFacts()) {
         self.policy = policy
-        self.logins = logins
+        self.facts = facts
     }
 
     /// Returns the verified terminal, or throws the reason for the refusal.
@@ -73,24 +75,30 @@ public struct TerminalCheck: Sendable {
         -> VerifiedTerminal
     {
         guard policy != .never else { throw .forbiddenByPolicy }
-        let device = try Self.device(of: descriptor.number)
+        guard let fact = facts.terminal(behind: descriptor.number) else { throw .notATerminal }
         let status = try Self.status(of: caller)
-        guard status.terminalDevice == device else { throw .notControllingTerminal }
+        guard status.terminalDevice == fact.number else { throw .notControllingTerminal }
         if let refusal = Self.refusal(for: status) { throw refusal }
-        let path = try Self.path(of: descriptor.number, device, owner: caller.userID)
-        switch TerminalNamesake.search(for: status, userID: caller.userID, besides: descriptor.number) {
-        case .none: break
-        case .found(let process): throw .ambiguous(process: process)
-        case .unreadable: throw .processesUnreadable
-        }
-        let terminal = VerifiedTerminal(descriptor: descriptor, device: device, path: path)
+        let path = try Self.path(of: fact, owner: caller.userID)
+        try requireNoNamesake(of: fact, status, caller.userID)
+        let terminal = VerifiedTerminal(descriptor: descriptor, device: fact.number, path: path)
         if policy == .login, !isLogin(on: terminal, of: caller) { throw .noLogin }
         return terminal
     }
 
+    private func requireNoNamesake(
+        of terminal: TerminalFact, _ status: ProcessStatus, _ userID: UInt32
+    ) throws(TerminalRefusal) {
+        let namesake: Int32?
+        do throws(FactFailure) { namesake = try facts.namesake(of: terminal, for: status, of: userID) } catch {
+            throw .processesUnreadable
+        }
+        if let namesake { throw .ambiguous(process: namesake) }
+    }
+
     /// Whether the records show a login of the caller's user on the terminal.
     func isLogin(on terminal: VerifiedTerminal, of caller: PromptCaller) -> Bool {
-        logins.hasLogin(of: caller.userID, on: String(terminal.path.dropFirst("/dev/".count)))
+        facts.hasLogin(of: caller.userID, on: String(terminal.path.dropFirst("/dev/".count)))
     }
 
     /// Nil while the question's caller exists, runs and is in the foreground; otherwise what changed.
@@ -116,40 +124,24 @@ public struct TerminalCheck: Sendable {
     }
 
     static func status(of caller: PromptCaller) throws(TerminalRefusal) -> ProcessStatus {
-        guard let status = caller.process?.status, !status.isDead else { throw .callerGone }
+        guard let process = caller.process else { throw .callerGone }
+        let status: ProcessStatus
+        do throws(FactFailure) { status = try process.status() } catch {
+            throw error == .absent ? .callerGone : .callerUnreadable
+        }
+        guard !status.isDead else { throw .callerGone }
         return status
     }
 
-    /// The device of the terminal behind `descriptor`, according to its driver. `/dev/tty` has a number of its own (5,
-    /// 0). A master side answers with its slave's number, so the file's own number is checked too.
-    private static func device(of descriptor: CInt) throws(TerminalRefusal) -> UInt32 {
-        var device: UInt32 = 0
-        var file = stat()
-        guard isatty(descriptor) == 1, unsafe ostiary_terminal_device(descriptor, &device) == 0,
-            unsafe fstat(descriptor, &file) == 0,
-            file.st_rdev == makeDevice(device) || file.st_rdev == makeDevice(controllingTerminalDevice),
-            fcntl(descriptor, F_GETFL) & O_ACCMODE == O_RDWR
-        else { throw .notATerminal }
-        return device
-    }
-
-    /// `/dev/tty`: major 5, minor 0.
-    private static let controllingTerminalDevice: UInt32 = 5 << 8
-
-    /// The kernel's number of a device in glibc's type: the same bits, wider.
-    private static func makeDevice(_ device: UInt32) -> dev_t { dev_t(device) }
-
-    /// The name of the terminal behind `descriptor`.
+    /// The name of a terminal.
     ///
     /// The number alone could name another terminal: a caller can mount its own devpts, whose terminals have the same
-    /// numbers as those here. So the file of that name must be the very file that was passed.
-    private static func path(of descriptor: CInt, _ device: UInt32, owner: UInt32) throws(TerminalRefusal) -> String {
-        var (passed, named) = (stat(), stat())
-        guard let path = TerminalDevice.name(device), unsafe stat(path, &named) == 0, named.st_mode & S_IFMT == S_IFCHR,
-            named.st_rdev == makeDevice(device), unsafe fstat(descriptor, &passed) == 0
-        else { throw .unnamed }
-        guard named.st_uid == owner else { throw .otherOwner }
-        guard passed.st_dev == named.st_dev, passed.st_ino == named.st_ino else { throw .unnamed }
-        return path
+    /// numbers as those here. So the file of that name must be the very file that was passed. `/dev/tty` is one file for all
+    /// terminals, and refused for that reason.
+    private static func path(of terminal: TerminalFact, owner: UInt32) throws(TerminalRefusal) -> String {
+        guard let name = terminal.name else { throw .unnamed }
+        guard name.owner == owner else { throw .otherOwner }
+        guard name.file == terminal.file else { throw .unnamed }
+        return name.path
     }
 }

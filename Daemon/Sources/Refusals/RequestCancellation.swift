@@ -92,6 +92,12 @@ package final class RequestCancellation: Sendable {
         throw Self.refusal(reason)
     }
 
+    /// As ``check()``, for what works while the store is locked: a lock meanwhile does not end it.
+    package func checkUnlessLocked() throws(Refusal) {
+        guard let reason = state.withLock({ $0.first }), reason != .locked else { return }
+        throw Self.refusal(reason)
+    }
+
     package static func refusal(_ reason: Reason) -> Refusal {
         switch reason {
         case .caller, .connectionEnded:

@@ -10,11 +10,18 @@ package struct CardPorts: SecurityKeyPorts {
 
     package init() {}
 
-    package func present() -> [SecurityKeyPort] { readers.present().map(Self.port(of:)) }
+    /// pcscd knows which of its clients may use a reader, and nobody else: so there are no cards for another user.
+    package func present(to userID: UInt32?) -> [SecurityKeyPort] {
+        userID == nil ? readers.present().map(Self.port(of:)) : []
+    }
 
-    package func absence() -> CredentialStep { readers.count > 0 ? .insertOrHold(isLying: false) : .insert }
+    /// A user to whom no card is shown is not asked to hold one at a reader.
+    package func absence(for userID: UInt32?) -> CredentialStep {
+        userID == nil && readers.count > 0 ? .insertOrHold(isLying: false) : .insert
+    }
 
-    package func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor {
+    package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+        guard userID == nil else { throw SystemCallError("open", subject: port.name, code: EACCES) }
         guard let card = readers.present().first(where: { Self.port(of: $0) == port }) else {
             throw SystemCallError("open", subject: port.name, code: ENODEV)
         }

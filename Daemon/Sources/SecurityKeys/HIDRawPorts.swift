@@ -3,15 +3,16 @@ import Foundation
 import Glibc
 package import UnixSocket
 
-/// The security keys that the kernel shows as hidraw devices (hidraw(4)). udev gives them to the user at the seat.
+/// The security keys that the kernel shows as hidraw devices (hidraw(4)). udev gives them to the user at the seat, by the access list of
+/// the device.
 package struct HIDRawPorts: SecurityKeyPorts {
     private static let folder = "/sys/class/hidraw"
 
     package init() {}
 
-    package func present() -> [SecurityKeyPort] {
+    package func present(to userID: UInt32?) -> [SecurityKeyPort] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: Self.folder)) ?? []
-        return names.sorted().compactMap(port(named:))
+        return names.sorted().filter { DeviceAccess("/dev/" + $0).allows(userID) }.compactMap(port(named:))
     }
 
     private func port(named name: String) -> SecurityKeyPort? {
@@ -38,11 +39,18 @@ package struct HIDRawPorts: SecurityKeyPorts {
         return (try? handle.read(upToCount: count)).map { Array($0) }
     }
 
-    package func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor {
-        let name = URL(fileURLWithPath: port.identifier).lastPathComponent
-        let path = "/dev/" + name
-        return try Descriptor(
+    package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+        try Self.open("/dev/" + URL(fileURLWithPath: port.identifier).lastPathComponent, for: userID)
+    }
+
+    /// Opens a device, and looks at what was opened: another device may have its path by now.
+    static func open(_ path: String, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+        let device = try Descriptor(
             unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY), from: "open", subject: path)
+        guard DeviceAccess(device).allows(userID) else {
+            throw SystemCallError("open", subject: path, code: EACCES)
+        }
+        return device
     }
 }
 

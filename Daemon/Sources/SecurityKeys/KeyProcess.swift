@@ -1,47 +1,46 @@
-import Glibc
-import PromptProtocol
+import HelperProcesses
 import SecretMemory
 import SecurityKeyProtocol
 import UnixSocket
 
 /// A running `ostiary-fido` with its key, from this side of its channel.
 struct KeyProcess: ~Copyable {
-    private let process: ChildProcess
-    private let channel: Descriptor
+    private let helper: Helper
 
-    /// Starts it with an environment of our own, exactly its descriptors, and in a session of its own.
+    /// Starts it with an environment of our own and its key.
+    ///
+    /// - Parameter stop: a descriptor that ends the wait for the helper when it is readable.
     init(
-        _ program: String, device: consuming Descriptor, road: SecurityKeyRoad
-    ) throws(SystemCallError) {
-        let ends = try ChannelEnds()
-        let key = SecurityKeyDescriptor.key(over: road)
-        var descriptors = [CInt](repeating: -1, count: Int(key) + 1)
-        descriptors[Int(SecurityKeyDescriptor.channel)] = ends.program.number
-        descriptors[Int(key)] = device.number
-        process = try ChildProcess(
-            program: program, environment: ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8"], descriptors: descriptors,
-            leadsSession: true)
-        channel = ends.daemon
+        _ road: HelperRoad, device: consuming Descriptor, over keyRoad: SecurityKeyRoad, stoppedBy stop: CInt
+    ) throws(HelperUnavailability) {
+        let key = SecurityKeyDescriptor.key(over: keyRoad)
+        let number = device.number
+        let given = GivenDescriptors(connection: SecurityKeyDescriptor.channel, count: Int(key) + 1) {
+            $0 == key ? number : -1
+        }
+        helper = try Helper(
+            road, environment: ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8"], giving: given, stoppedBy: stop)
         _ = consume device
     }
 
     /// Readable when a report came, or when the helper ended.
-    var descriptor: CInt { channel.number }
+    var descriptor: CInt { helper.descriptor }
 
     /// Sends a request; false when the helper has ended.
     borrowing func send(_ request: KeyRequest, secret: consuming SecretBytes = SecretBytes(zeroed: 0)) -> Bool {
-        SecurityKeyFrame(request.bytes, secret: secret).send(on: channel.number)
+        SecurityKeyFrame(request.bytes, secret: secret).send(on: helper.descriptor)
     }
 
     /// Waits for the next report; nil when the helper ended, or sent something else.
     borrowing func receive() -> KeyAnswer? {
-        guard let frame = SecurityKeyFrame.receive(on: channel.number),
+        guard let frame = SecurityKeyFrame.receive(on: helper.descriptor),
             let report = KeyReport(decoding: frame.message)
         else { return nil }
         return KeyAnswer(report: report, secret: frame.takeSecret())
     }
 
-    consuming func end() { process.killAndReap(withGroup: true) }
+    /// Ends the helper; `gone` is called once, when nothing has the key any more.
+    consuming func end(then gone: @escaping @Sendable () -> Void) { helper.end(then: gone) }
 }
 
 /// A report, and the secret that came with it.

@@ -1,6 +1,7 @@
 import AuthenticatorRequests
 import Cancellations
 import Glibc
+import HelperProcesses
 import SecretMemory
 import SecurityKeyProtocol
 import UnixSocket
@@ -13,8 +14,10 @@ import UnixSocket
 final class KeyRace<Task: KeyTask> {
     private let task: Task
     private let question: any CredentialQuestion
-    private let program: String
+    private let helper: HelperRoad
     private let ports: any SecurityKeyPorts
+    /// The user whose keys take part; nil for the user of this process.
+    private let userID: UInt32?
     private let turns: KeyTurns
     private let deadline: ContinuousClock.Instant
     private var keys: [PluggedKey] = []
@@ -36,13 +39,14 @@ final class KeyRace<Task: KeyTask> {
     private static var endMilliseconds: CInt { 700 }
 
     init(
-        _ task: Task, _ question: any CredentialQuestion, program: String, ports: any SecurityKeyPorts,
-        turns: KeyTurns, limit: Duration
+        _ task: Task, _ question: any CredentialQuestion, helper: HelperRoad, ports: any SecurityKeyPorts,
+        of userID: UInt32?, turns: KeyTurns, limit: Duration
     ) {
         self.task = task
         self.question = question
-        self.program = program
+        self.helper = helper
         self.ports = ports
+        self.userID = userID
         self.turns = turns
         deadline = .now.advanced(by: limit)
     }
@@ -55,7 +59,7 @@ final class KeyRace<Task: KeyTask> {
         defer { cancellation.remove(ending) }
         defer { endAll() }
         while true {
-            try plugIn()
+            try plugIn(stop)
             leaveOutSilent()
             decide()
             try continueAlone()
@@ -68,36 +72,46 @@ final class KeyRace<Task: KeyTask> {
 
     // MARK: keys come and go
 
-    private func plugIn() throws {
+    private func plugIn(_ stop: PollableCancellation) throws {
         // The person has chosen: a key that comes now is too late.
         guard !keys.contains(where: \.isChosen) else { return }
-        let present = ports.present()
+        let present = ports.present(to: userID)
         refused.formIntersection(present)
         isWaiting = false
         for port in present where !refused.contains(port) && !keys.contains(where: { $0.port == port }) {
             guard keys.count < Self.keyCount else { return }
-            do throws(SystemCallError) {
-                guard let key = try PluggedKey(port, program: program, ports: ports, turns: turns) else {
+            do throws(KeyStartFailure) {
+                guard
+                    let key = try PluggedKey(
+                        port, of: userID, helper: helper, ports: ports, turns: turns, stoppedBy: stop.descriptor)
+                else {
                     isWaiting = true
                     continue
                 }
                 keys.append(key)
                 startFailure = nil
             } catch {
-                // Without the helper no key will ever work; a key that cannot be opened is one of possibly several.
-                guard error.call != "posix_spawn" else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+                switch error {
+                case .helper(.stopped): throw CredentialRefusal.cancelled
+                // Without the helper no key will ever work; a key that cannot be opened is one of possibly several. While others
+                // have their helpers, the person can use those.
+                case .helper:
+                    guard !keys.isEmpty else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
+                    refused.insert(port)
                 // udev gives a device to the person a moment after the kernel shows it, so opening is tried again.
-                if error.call != "open" { refused.insert(port) }
+                case .key(let call): if call.call != "open" { refused.insert(port) }
+                }
                 startFailure = "\(error)"
             }
         }
     }
 
-    /// A key may answer while it is opened, and then nothing more.
+    /// A key may answer while it is opened, and then nothing more. One whose answer lies unread has answered: the wait for another key's
+    /// helper may have taken the time.
     private func leaveOutSilent() {
         for key in keys {
             guard case .describing(.decide) = key.state,
-                key.describingSince.duration(to: .now) > Self.descriptionLimit
+                key.describingSince.duration(to: .now) > Self.descriptionLimit, !key.hasSaidSomething
             else { continue }
             remove(key)
         }
@@ -208,7 +222,7 @@ final class KeyRace<Task: KeyTask> {
         let busy = keys.filter(\.isBusy)
         let step: CredentialStep
         if busy.isEmpty {
-            step = isWaiting ? .waiting : ports.absence()
+            step = isWaiting ? .waiting : ports.absence(for: userID)
         } else if let key = keys.first(where: \.isChosen) ?? (busy.count == 1 ? busy.first : nil) {
             step = self.step(for: key)
         } else {

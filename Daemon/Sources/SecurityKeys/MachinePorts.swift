@@ -9,14 +9,16 @@ package struct MachinePorts: SecurityKeyPorts {
 
     package init() {}
 
-    package func present() -> [SecurityKeyPort] { usb.present() + nfc.present() }
+    package func present(to userID: UInt32?) -> [SecurityKeyPort] {
+        usb.present(to: userID) + nfc.present(to: userID)
+    }
 
-    package func absence() -> CredentialStep { nfc.absence() }
+    package func absence(for userID: UInt32?) -> CredentialStep { nfc.absence(for: userID) }
 
-    package func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor {
+    package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
         switch port.road {
-        case .usb: try usb.open(port)
-        case .nfc: try nfc.open(port)
+        case .usb: try usb.open(port, for: userID)
+        case .nfc: try nfc.open(port, for: userID)
         }
     }
 }

@@ -6,9 +6,11 @@ struct OnePort: SecurityKeyPorts {
     let port: SecurityKeyPort
     let ports: any SecurityKeyPorts
 
-    func present() -> [SecurityKeyPort] { ports.present().filter { $0 == port } }
+    func present(to userID: UInt32?) -> [SecurityKeyPort] { ports.present(to: userID).filter { $0 == port } }
 
-    func absence() -> CredentialStep { ports.absence() }
+    func absence(for userID: UInt32?) -> CredentialStep { ports.absence(for: userID) }
 
-    func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor { try ports.open(port) }
+    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+        try ports.open(port, for: userID)
+    }
 }

@@ -1,4 +1,6 @@
 import AuthenticatorRequests
+import Glibc
+import HelperProcesses
 import PromptProtocol
 import SecretMemory
 import SecurityKeyProtocol
@@ -57,14 +59,19 @@ final class PluggedKey {
     private var turns: KeyTurns?
 
     /// Nil when another question uses the key.
+    ///
+    /// - Parameters:
+    ///   - userID: the user whose key it must be; nil for the user of this process.
+    ///   - stop: a descriptor that ends the wait for the helper when it is readable.
     init?(
-        _ port: SecurityKeyPort, program: String, ports: any SecurityKeyPorts, turns: KeyTurns
-    ) throws(SystemCallError) {
+        _ port: SecurityKeyPort, of userID: UInt32?, helper: HelperRoad, ports: any SecurityKeyPorts, turns: KeyTurns,
+        stoppedBy stop: CInt
+    ) throws(KeyStartFailure) {
         self.port = port
         name = DisplayText(port.name, maximumScalarCount: 64).string
         guard turns.take(port) else { return nil }
-        do {
-            process = try KeyProcess(program, device: try ports.open(port), road: port.road)
+        do throws(KeyStartFailure) {
+            process = try Self.start(helper, port, of: userID, ports, stoppedBy: stop)
         } catch {
             turns.giveBack(port)
             throw error
@@ -73,9 +80,26 @@ final class PluggedKey {
         _ = send(.describe)
     }
 
+    private static func start(
+        _ helper: HelperRoad, _ port: SecurityKeyPort, of userID: UInt32?, _ ports: any SecurityKeyPorts,
+        stoppedBy stop: CInt
+    ) throws(KeyStartFailure) -> KeyProcess {
+        let device: Descriptor
+        do throws(SystemCallError) { device = try ports.open(port, for: userID) } catch { throw .key(error) }
+        do throws(HelperUnavailability) {
+            return try KeyProcess(helper, device: device, over: port.road, stoppedBy: stop)
+        } catch { throw .helper(error) }
+    }
+
     deinit { end() }
 
     var descriptor: CInt { process?.descriptor ?? -1 }
+
+    /// Whether an answer of its helper, or the helper's end, was not looked at yet.
+    var hasSaidSomething: Bool {
+        var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&polled, 1, 0) > 0
+    }
 
     /// Whether its helper still works on a request.
     var isBusy: Bool {
@@ -101,10 +125,24 @@ final class PluggedKey {
 
     func receive() -> KeyAnswer? { process?.receive() ?? nil }
 
-    /// Kills the helper, and lets the key go.
+    /// Ends the helper. The key is free for another question once the helper is gone, and not before.
     func end() {
-        process.take()?.end()
-        turns.take()?.giveBack(port)
+        guard let process = process.take(), let turns = turns.take() else { return }
+        process.end { [port] in turns.giveBack(port) }
+    }
+}
+
+/// Why a key takes no part.
+enum KeyStartFailure: Error, CustomStringConvertible {
+    /// The key cannot be opened.
+    case key(SystemCallError)
+    case helper(HelperUnavailability)
+
+    var description: String {
+        switch self {
+        case .key(let error): "\(error)"
+        case .helper(let error): "\(error)"
+        }
     }
 }
 

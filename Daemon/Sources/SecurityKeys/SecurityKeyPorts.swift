@@ -17,19 +17,25 @@ package struct SecurityKeyPort: Hashable, Sendable {
 
 /// Where security keys are found. The shipped daemon only finds those of ``MachinePorts``.
 package protocol SecurityKeyPorts: Sendable {
-    /// The keys that are plugged in now.
-    func present() -> [SecurityKeyPort]
+    /// The keys that are plugged in now, and that a user may use.
+    ///
+    /// - Parameter userID: nil for the user of this process, whose right the kernel checks when a key is opened.
+    func present(to userID: UInt32?) -> [SecurityKeyPort]
 
-    /// The question's step when no key is there.
-    func absence() -> CredentialStep
+    /// The question's step when no key is there for the user.
+    ///
+    /// - Parameter userID: as for ``present(to:)``.
+    func absence(for userID: UInt32?) -> CredentialStep
 
     /// Opens a key for `ostiary-fido`. Over USB a read gives a report of 64 bytes, and a write takes the byte 0 and a report of 64
     /// bytes. Over NFC a write takes a command APDU, and a read gives its answer.
     ///
+    /// - Parameter userID: as for ``present(to:)``. Another device may lie in the port's place by now, or this user's right may be
+    ///   gone, so the right is checked once more.
     /// - Throws: when it is unplugged by now, or when the user may not use it.
-    func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor
+    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor
 }
 
 extension SecurityKeyPorts {
-    package func absence() -> CredentialStep { .insert }
+    package func absence(for userID: UInt32?) -> CredentialStep { .insert }
 }

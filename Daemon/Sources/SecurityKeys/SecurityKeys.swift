@@ -1,29 +1,40 @@
 package import AuthenticatorRequests
 package import Cancellations
 import ExactNames
+package import HelperProcesses
 import SecurityKeyProtocol
 
 /// Makes and uses credentials on security keys, through libfido2 in a helper process for each key.
 package struct SecurityKeys: CredentialAuthenticator {
-    private let program: String
+    private let helper: HelperRoad
     private let ports: any SecurityKeyPorts
     private let limit: Duration
     private let turns = KeyTurns()
+    /// The user whose keys they are; nil for the user of this process.
+    private var userID: UInt32?
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-fido`.
+    ///   - helper: how `ostiary-fido` is reached.
     ///   - ports: where keys are found.
     ///   - limit: how long a creation or an assertion may take.
     package init(
-        program: String, ports: any SecurityKeyPorts = MachinePorts(), limit: Duration = .seconds(120)
+        _ helper: HelperRoad, ports: any SecurityKeyPorts = MachinePorts(), limit: Duration = .seconds(120)
     ) {
-        self.program = program
+        self.helper = helper
         self.ports = ports
         self.limit = limit
     }
 
+    /// The keys of another user than that of this process, unless the number is nil. A key that questions of two users want is still
+    /// for one after the other.
+    package func presented(to userID: UInt32?) -> SecurityKeys {
+        var keys = self
+        keys.userID = userID
+        return keys
+    }
+
     /// Whether a key is plugged in now.
-    package var arePresent: Bool { !ports.present().isEmpty }
+    package var arePresent: Bool { !ports.present(to: userID).isEmpty }
 
     package func create(
         _ creation: CredentialCreation, with question: any CredentialQuestion,
@@ -56,14 +67,14 @@ package struct SecurityKeys: CredentialAuthenticator {
     func run<Task: KeyTask>(
         _ task: Task, _ question: any CredentialQuestion, _ cancellation: Cancellation
     ) throws -> Task.Outcome {
-        try run(task, TappedPorts(ports), limit, question, cancellation)
+        try run(task, TappedPorts(ports, of: userID), limit, question, cancellation)
     }
 
     private func run<Task: KeyTask>(
         _ task: Task, _ ports: any SecurityKeyPorts, _ limit: Duration, _ question: any CredentialQuestion,
         _ cancellation: Cancellation
     ) throws -> Task.Outcome {
-        try KeyRace(task, question, program: program, ports: ports, turns: turns, limit: limit)
+        try KeyRace(task, question, helper: helper, ports: ports, of: userID, turns: turns, limit: limit)
             .run(until: cancellation)
     }
 
@@ -104,7 +115,9 @@ package struct SecurityKeys: CredentialAuthenticator {
         until cancellation: Cancellation
     ) throws -> FactorTouch {
         let task = FactorOpeningTask(credentials: credentials, salts: salts, nonce: nonce, choosesByTouch: true)
-        do { return .output(try run(task, TappedPorts(ports), Self.longLimit, question, cancellation)) } catch let needs
+        do {
+            return .output(try run(task, TappedPorts(ports, of: userID), Self.longLimit, question, cancellation))
+        } catch let needs
             as KeyNeedsPIN
         { return .needsPIN(needs.port) }
     }
@@ -121,7 +134,7 @@ package struct SecurityKeys: CredentialAuthenticator {
         guard let port else { return try run(task, question, cancellation) }
         // The person has just held it at the reader, or touched it.
         let one = OnePort(port: port, ports: ports)
-        guard !one.present().isEmpty else { throw CredentialRefusal.removed }
+        guard !one.present(to: userID).isEmpty else { throw CredentialRefusal.removed }
         return try run(task, one, limit, question, cancellation)
     }
 

@@ -11,16 +11,21 @@ struct TappedPorts: SecurityKeyPorts {
     private let earlier: Set<SecurityKeyPort>
 
     /// Takes note of the cards that lie at a reader now.
-    init(_ ports: any SecurityKeyPorts) {
+    init(_ ports: any SecurityKeyPorts, of userID: UInt32?) {
         self.ports = ports
-        earlier = Set(ports.present().filter { $0.road == .nfc })
+        earlier = Set(ports.present(to: userID).filter { $0.road == .nfc })
     }
 
-    func present() -> [SecurityKeyPort] { ports.present().filter { !earlier.contains($0) } }
-
-    func absence() -> CredentialStep {
-        ports.present().contains(where: earlier.contains) ? .insertOrHold(isLying: true) : ports.absence()
+    func present(to userID: UInt32?) -> [SecurityKeyPort] {
+        ports.present(to: userID).filter { !earlier.contains($0) }
     }
 
-    func open(_ port: SecurityKeyPort) throws(SystemCallError) -> Descriptor { try ports.open(port) }
+    func absence(for userID: UInt32?) -> CredentialStep {
+        guard ports.present(to: userID).contains(where: earlier.contains) else { return ports.absence(for: userID) }
+        return .insertOrHold(isLying: true)
+    }
+
+    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+        try ports.open(port, for: userID)
+    }
 }

@@ -42,8 +42,7 @@ public final class SessionLockWatcher: Sendable {
     /// Begins, on a thread of its own; returns at once.
     public func start() { thread.start(by: Threads.startEventually) }
 
-    /// Nothing is reported any more. Waits for nothing: the thread, which may be waiting for the bus, ends with the
-    /// process.
+    /// Nothing is reported any more. The thread and its connection end soon; nothing is waited for.
     public func stop() { thread.stop() }
 }
 

@@ -53,6 +53,13 @@ public struct PromptConfiguration: Equatable, Sendable {
 
     /// Whether a dialog can be drawn without a terminal.
     package var hasDisplay: Bool { display != nil || waylandDisplay != nil }
+
+    /// The same without the configured display.
+    package var withoutDisplay: PromptConfiguration {
+        var settings = self
+        (settings.display, settings.waylandDisplay, settings.xAuthority) = (nil, nil, nil)
+        return settings
+    }
 }
 
 /// Which terminals may be used for questions.

@@ -38,7 +38,8 @@ package final class SimulatedPerson: PlacingPrompter {
         _ question: PromptQuestion, for caller: PromptCaller
     ) -> Result<PlacedQuestion, PromptUnavailability> {
         let program = caller.program.text
-        return .success(PlacedQuestion(at: .dialog) { [self] live in answer(question, of: program, live) })
+        return .success(
+            PlacedQuestion(at: .dialog(of: caller.owner)) { [self] live in answer(question, of: program, live) })
     }
 
     // MARK: one question

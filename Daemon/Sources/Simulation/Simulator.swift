@@ -11,6 +11,7 @@ import OwnerKeys
 import Owners
 import Passcodes
 import Prompting
+import Sessions
 import Settings
 package import SimulatorMessages
 
@@ -177,7 +178,7 @@ private struct SimulatedParts {
             person, now: { [clock] in start.advanced(by: clock.now().time - began) }, terminalDevice: { _ in nil })
         let broker = try Broker.open(
             BrokerConfiguration(
-                user: user, stateDirectory: SimulatorFolders.state(in: folder), promptProgram: "/nowhere",
+                runsAs: user, stateDirectory: SimulatorFolders.state(in: folder), promptProgram: "/nowhere",
                 prompts: prompts, version: "simulator", applicationsDirectory: folder + "/apps.d", fingers: fingers,
                 associationsDirectory: SimulatorFolders.associations(in: folder), associationsUserID: user.id),
             log: log, stretching: .quick, prompter: queue, clock: clock,

@@ -82,7 +82,7 @@ extension OpenTPMKey {
     }
 
     private static func evidence(
-        of parent: ChipObject?, below index: PasscodeIndex, _ connection: Connection, _ signer: AttestationSigner
+        of parent: ChipObject?, below index: PasscodeIndex, _ connection: ChipConnection, _ signer: AttestationSigner
     ) throws(ChipFault) -> KeyEvidence.PasscodeParent {
         // The key opens with the passcode that its parent was made for. The index of another passcode tells nothing of it.
         guard let parent, parent.publicArea(matching: PublicArea.parent(of: index)) != nil,

@@ -5,11 +5,11 @@ public import SecretMemory
 /// Counters of stores in the chip: see ``CounterIndex``.
 extension TPMEnclave: CountingEnclave {
     public func makeCounter(
-        _ authorization: borrowing SecretBytes, of store: Data
+        _ authorization: borrowing SecretBytes, of store: Data, as chipOwner: OwnerPassword? = nil
     ) throws(EnclaveError) -> (counter: Data, value: UInt64) {
         try Self.requireUsable(authorization)
         let value = SecretBytes(copying: authorization)
-        let made = try chip.perform { (connection) throws(ChipFault) in
+        let made = try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in
             let made = try connection.defineCounter(of: store, authorization: value)
             return MadeCounter(blob: made.index.blob, value: made.value)
         }
@@ -48,8 +48,8 @@ extension TPMEnclave: CountingEnclave {
         }
     }
 
-    public func removeCounter(_ counter: Data) throws(EnclaveError) {
+    public func removeCounter(_ counter: Data, as chipOwner: OwnerPassword? = nil) throws(EnclaveError) {
         let index = try CounterIndex(blob: counter)
-        try chip.perform { (connection) throws(ChipFault) in try connection.remove(index) }
+        try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in try connection.remove(index) }
     }
 }

@@ -7,36 +7,42 @@ import Synchronization
 /// Passcodes in the chip: see ``PasscodeIndex``.
 extension TPMEnclave: PasscodeEnclave {
     public func makePasscode(
-        _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data
+        _ authorization: borrowing SecretBytes, sealing secret: borrowing SecretBytes, of owner: Data,
+        as chipOwner: OwnerPassword? = nil
     ) throws(EnclaveError) -> Data {
         try Self.requireUsable(authorization)
         let value = SecretBytes(copying: authorization)
-        let index = try chip.perform { (connection) throws(ChipFault) in
+        let index = try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in
             try connection.defineIndex(of: owner, authorization: value)
         }
-        let parent = try made(PublicArea.parent(of: index), sealing: SecretBytes(zeroed: 0))
-        return try passcode(index, sealing: secret, parent).blob
+        let parent = try made(PublicArea.parent(of: index), sealing: SecretBytes(zeroed: 0), as: chipOwner)
+        return try passcode(index, sealing: secret, parent, as: chipOwner).blob
     }
 
     public func resealed(_ passcode: Data, with secret: borrowing SecretBytes) throws(EnclaveError) -> Data {
         let former = try ChipPasscode(blob: passcode)
-        return try self.passcode(former.index, sealing: secret, former.parent).blob
+        return try self.passcode(former.index, sealing: secret, former.parent, as: nil).blob
     }
 
     private func passcode(
-        _ index: PasscodeIndex, sealing secret: borrowing SecretBytes, _ parent: ChipObject
+        _ index: PasscodeIndex, sealing secret: borrowing SecretBytes, _ parent: ChipObject,
+        as chipOwner: OwnerPassword?
     ) throws(EnclaveError) -> ChipPasscode {
         guard SealedSecret.byteCounts.contains(secret.count) else { throw .invalidSecret }
         return ChipPasscode(
-            index: index, sealed: try made(PublicArea.passcodeSecret(of: index), sealing: secret), parent: parent)
+            index: index, sealed: try made(PublicArea.passcodeSecret(of: index), sealing: secret, as: chipOwner),
+            parent: parent)
     }
 
     /// An object without a value of its own, below the storage key.
-    private func made(_ template: TPM2B_PUBLIC, sealing secret: borrowing SecretBytes) throws(EnclaveError)
-        -> ChipObject
-    {
+    ///
+    /// - Parameter chipOwner: of the request that the object is made for. If the chip was restarted meanwhile, the storage key comes
+    ///   back with it.
+    private func made(
+        _ template: TPM2B_PUBLIC, sealing secret: borrowing SecretBytes, as chipOwner: OwnerPassword?
+    ) throws(EnclaveError) -> ChipObject {
         let sealed = SecretBytes(copying: secret)
-        let object = try chip.perform { (connection) throws(ChipFault) in
+        let object = try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in
             try connection.create(template, authorization: SecretBytes(zeroed: 0), sealing: sealed)
         }
         guard object.publicArea(matching: template) != nil else { throw .unavailable(code: 0) }
@@ -78,8 +84,8 @@ extension TPMEnclave: PasscodeEnclave {
         }
     }
 
-    public func removePasscode(of owner: Data) throws(EnclaveError) {
-        try chip.perform { (connection) throws(ChipFault) in try connection.removeIndex(of: owner) }
+    public func removePasscode(of owner: Data, as chipOwner: OwnerPassword? = nil) throws(EnclaveError) {
+        try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in try connection.removeIndex(of: owner) }
     }
 
     public func wrongTries(at passcode: Data) throws(EnclaveError) -> WrongTries {

@@ -30,18 +30,23 @@ public final class TPMEnclave: Enclave {
 
     /// Connects to a TPM.
     ///
-    /// - Parameter storageKey: the name that the store keeps; nil for a new store. A new store believes the TPM that
-    ///   answers.
+    /// - Parameters:
+    ///   - storageKey: the name that the store keeps; nil for a new store. A new store believes the TPM that answers.
+    ///   - chipOwner: for a chip whose owner has a password, where the storage key must be computed.
     /// - Throws: ``EnclaveError/deviceLost`` when no storage key of this TPM has that name,
     ///   ``EnclaveError/unavailable(code:)`` with the code of tpm2-tss when no TPM answers,
     ///   ``EnclaveError/noAnswer(within:)`` when one takes a request and says nothing.
-    public convenience init(at location: TPMLocation = .device, storageKey: StorageKeyName?) throws(EnclaveError) {
-        try self.init(at: location, storageKey: storageKey, timeLimit: Chip.timeLimit)
+    public convenience init(
+        at location: TPMLocation = .device, storageKey: StorageKeyName?, as chipOwner: OwnerPassword? = nil
+    ) throws(EnclaveError) {
+        try self.init(at: location, storageKey: storageKey, as: chipOwner, timeLimit: Chip.timeLimit)
     }
 
-    init(at location: TPMLocation, storageKey: StorageKeyName?, timeLimit: Duration) throws(EnclaveError) {
+    init(
+        at location: TPMLocation, storageKey: StorageKeyName?, as chipOwner: OwnerPassword? = nil, timeLimit: Duration
+    ) throws(EnclaveError) {
         chip = Chip(location, storageKey: storageKey, timeLimit: timeLimit)
-        self.storageKey = try chip.storageKey()
+        self.storageKey = try chip.storageKey(as: chipOwner)
     }
 
     /// The name of the storage key.

@@ -3,6 +3,7 @@ import AuthenticatorRequests
 import Cancellations
 import ExactNames
 import Foundation
+import HelperProcesses
 import SecurityKeyTestSupport
 import SecurityKeys
 import StoreTestSupport
@@ -22,7 +23,7 @@ struct SecurityKeyBenchmark: ParsableCommand {
         let folder = try TestFolder()
         let engine = TimedEngine()
         let key = try SoftwareKey(in: folder, engine)
-        let keys = SecurityKeys(program: helper, ports: SocketPorts(folder: folder.path))
+        let keys = SecurityKeys(.spawned(program: helper), ports: SocketPorts(folder: folder.path))
         let identifier = try keys.create(Self.creation, with: ScriptedQuestion(), until: Cancellation())
             .credentialIdentifier
         var assertion = CredentialAssertion(clientDataHash: Self.hash, relyingParty: Self.relyingParty)

@@ -1,6 +1,7 @@
 import AssociationFiles
 import CLinuxShims
 import Glibc
+import HelperProcesses
 
 /// `ostiary-association`: asks one domain whether one program may use its credentials, and ends.
 ///
@@ -11,9 +12,9 @@ struct Program {
     static func main() {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
-        _ = ostiary_die_with_parent(SIGKILL)
+        guard HelperStart.takeDescriptors() else { exit(1) }
         _ = fcntl(AssociationDescriptor.channel, F_SETFD, FD_CLOEXEC)
-        guard let request = receive() else { exit(1) }
+        guard let request = receive(), HelperStart.endsWithDaemon(on: AssociationDescriptor.channel) else { exit(1) }
         send(AssociationFetch(request).verdict())
         _exit(0)
     }

@@ -1,12 +1,13 @@
 import CFIDO2
 import CLinuxShims
 import Glibc
+import HelperProcesses
 import SecurityKeyProtocol
 import SystemCallFilter
 
 /// `ostiary-fido`: speaks to one security key for the daemon, and ends with it.
 ///
-/// It takes no arguments, decides nothing by its environment, and is given its key as a descriptor. Before it reads the first
+/// It takes no arguments, decides by its environment only who started it, and is given its key as a descriptor. Before it reads the first
 /// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
 @main
 struct Program {
@@ -15,9 +16,10 @@ struct Program {
 
     static func main() {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
+        guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
+        guard HelperStart.takeDescriptors() else { exit(1) }
         // Before glibc gives memory of a further heap back, it reads a file of /proc. The filter would end the process then.
         ostiary_limit_heaps(1)
-        guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
         // A hostile key could otherwise make libfido2 ask for memory until the machine has none.
         var memory = rlimit(rlim_cur: 1 << 30, rlim_max: 1 << 30)
         guard setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory) == 0 else { exit(1) }
@@ -27,6 +29,8 @@ struct Program {
         let work = RequestQueue()
         let device = KeyDevice(CardSocket.isThere ? .nfc : .usb)
         guard work.startThread(with: device) else { exit(1) }
+        // A key that answers nothing could hold a request, and with it this process, for ever.
+        guard HelperStart.endsAfterDaemon(on: SecurityKeyDescriptor.channel, withGroup: false) else { exit(1) }
         guard SystemCallFilter(allowing: systemCalls).apply() else { exit(1) }
         listen(work, device)
     }

@@ -5,16 +5,23 @@ import PAMProtocol
 /// One attempt with libpam (pam(3)).
 struct Authentication {
     private let request: PAMRequest
+    /// The account that sent the request.
+    private let senderUserID: UInt32
 
-    init(_ request: PAMRequest) { self.request = request }
+    init(_ request: PAMRequest, from senderUserID: UInt32) {
+        (self.request, self.senderUserID) = (request, senderUserID)
+    }
 
     /// Blocks until the module has decided.
     func run() -> PAMResult {
+        guard request.mayCome(from: senderUserID, to: geteuid()) else { return .badRequest }
         guard
             let file = try? PAMServiceFile(
                 of: request.service, in: request.folder, trustedUserID: request.trustedUserID)
         else { return .serviceRefused }
-        guard let user = Self.userName() else { return .userUnknown }
+        guard let own = Self.userName() else { return .userUnknown }
+        let user = request.user ?? own
+        guard user == own || geteuid() == 0 else { return .otherUser }
         var conversation = pam_conv(conv: Conversation.respond, appdata_ptr: nil)
         var handle: OpaquePointer?
         // With a folder of its own, libpam reads the file that was checked, and never /etc/pam.conf.

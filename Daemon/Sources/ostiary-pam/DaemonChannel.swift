@@ -1,3 +1,4 @@
+import CLinuxShims
 import Foundation
 import Glibc
 import PAMProtocol
@@ -7,6 +8,12 @@ struct DaemonChannel {
     init() {
         // A program that a module starts could otherwise keep the channel open, or write to it.
         _ = fcntl(PAMDescriptor.channel, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// The account of the process that made or connected the channel; nil when the kernel does not say.
+    var peerUserID: UInt32? {
+        var (process, user, group): (pid_t, uid_t, gid_t) = (0, 0, 0)
+        return ostiary_peer_credentials(PAMDescriptor.channel, &process, &user, &group) == 0 ? user : nil
     }
 
     /// Nil when the daemon sent none, or something else.
@@ -30,20 +37,5 @@ struct DaemonChannel {
     func end(_ result: PAMResult) -> Never {
         send(.result(result))
         _exit(0)
-    }
-
-    /// From now on this process and all that it started end at once when the daemon closes its end of the channel, or dies.
-    /// A thread waits for that, because a module may never return. False when there is no such thread.
-    func endsWithDaemon() -> Bool {
-        var thread = pthread_t()
-        return pthread_create(&thread, nil, { _ in DaemonChannel.waitForEnd() }, nil) == 0
-    }
-
-    private static func waitForEnd() -> Never {
-        var polled = pollfd(fd: PAMDescriptor.channel, events: Int16(POLLIN), revents: 0)
-        // The daemon sends nothing after its request.
-        while poll(&polled, 1, -1) < 0, errno == EINTR {}
-        if getpgrp() == getpid() { kill(0, SIGKILL) }
-        _exit(1)
     }
 }

@@ -1,19 +1,21 @@
 import CLinuxShims
 import Glibc
+import HelperProcesses
 import PAMProtocol
 
 /// `ostiary-pam`: asks one PAM service who is in front of the machine, and ends.
 ///
-/// The daemon starts it for one attempt. It takes no arguments, decides nothing by its environment, answers no question of
-/// a module, and authenticates nobody but the user as whom it runs.
+/// The daemon or the service manager starts it for one attempt. It takes no arguments, decides by its environment only which of
+/// the two it was, answers no question of a module, and authenticates nobody but the user as whom it runs, unless that is root.
 @main
 struct Program {
     static func main() {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
+        guard HelperStart.takeDescriptors() else { exit(1) }
         let daemon = DaemonChannel()
-        guard let request = daemon.receiveRequest() else { daemon.end(.badRequest) }
-        guard daemon.endsWithDaemon() else { exit(1) }
-        daemon.end(Authentication(request).run())
+        guard let request = daemon.receiveRequest(), let sender = daemon.peerUserID else { daemon.end(.badRequest) }
+        guard HelperStart.endsWithDaemon(on: PAMDescriptor.channel) else { exit(1) }
+        daemon.end(Authentication(request, from: sender).run())
     }
 }

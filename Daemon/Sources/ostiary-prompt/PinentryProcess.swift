@@ -1,4 +1,5 @@
 import Glibc
+import HelperProcesses
 import PromptProtocol
 import UnixSocket
 

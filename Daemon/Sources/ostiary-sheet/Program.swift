@@ -1,3 +1,4 @@
+import Glibc
 import PromptProgram
 import PromptProtocol
 
@@ -8,6 +9,8 @@ struct Program {
     static func main() {
         PromptProgram.run { request, watch in
             guard case .sheet(let options) = request.frontEnd else { return .reply(.badRequest) }
+            // The service manager knows no display. If the daemon started this process, all of them are set.
+            for variable in options.environment { putenv(strdup(variable)) }
             return SheetFrontEnd(request: request, options: options).ask(&watch)
         }
     }

@@ -16,34 +16,50 @@ struct CallerConnection {
     }
 
     func serve(_ folder: TemplateFolder) throws {
-        guard let key = try readKey() else { return }
+        guard let (key, userID) = try readRequest() else { return }
+        guard userID == folder.userID else { return try send(.refused) }
         var told: TemplateAnswer?
         while true {
             let (answer, changes) = try folder.stableAnswer(key)
             if answer != told {
                 told = answer
-                unsafe try answer.bytes.withUnsafeBytes { unsafe try socket.send($0) }
+                try send(answer)
             }
             guard try waits(for: changes) else { return }
         }
     }
 
-    /// Nil when the caller did not send the whole request in time.
-    private func readKey() throws -> SymmetricKey? {
+    private func send(_ answer: TemplateAnswer) throws {
+        unsafe try answer.bytes.withUnsafeBytes { unsafe try socket.send($0) }
+    }
+
+    /// The key, and the user whose templates are meant. Nil when the caller did not send the whole request in time.
+    private func readRequest() throws -> (SymmetricKey, userID: UInt32)? {
         let deadline = ContinuousClock.now.advanced(by: .seconds(HelperLimits.requestSeconds))
-        var key = SecretBytes(zeroed: TemplateRequest.byteCount)
+        var key = SecretBytes(zeroed: TemplateRequest.keyByteCount)
+        var user = [UInt8](repeating: 0, count: TemplateRequest.byteCount - TemplateRequest.keyByteCount)
+        let hasKey = unsafe try key.withUnsafeMutableBytes { buffer throws(SystemCallError) in
+            unsafe try fill(buffer, until: deadline)
+        }
+        guard hasKey, unsafe try user.withUnsafeMutableBytes({ unsafe try fill($0, until: deadline) }) else {
+            return nil
+        }
+        return (SymmetricKey(key), TemplateRequest.userID(user))
+    }
+
+    private func fill(
+        _ buffer: UnsafeMutableRawBufferPointer, until deadline: ContinuousClock.Instant
+    ) throws(SystemCallError) -> Bool {
         var count = 0
-        while count < key.count {
-            guard ContinuousClock.now < deadline else { return nil }
-            let received = unsafe try key.withUnsafeMutableBytes { buffer throws(SystemCallError) in
-                unsafe try socket.receive(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]), expecting: []
-                ).count
-            }
-            guard received > 0 else { return nil }
+        while count < buffer.count {
+            guard ContinuousClock.now < deadline else { return false }
+            let received = unsafe try socket.receive(
+                into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]), expecting: []
+            ).count
+            guard received > 0 else { return false }
             count += received
         }
-        return SymmetricKey(key)
+        return true
     }
 
     /// Waits until the folder has changed. False when the caller hung up or sent more than a request. Also false when

@@ -1,6 +1,6 @@
 /// The limits of one connection.
 enum HelperLimits {
-    /// The time for the request. A caller sends its 32 bytes at once.
+    /// The time for the request. A caller sends its 36 bytes at once.
     static let requestSeconds = 5
     /// fprintd keeps `USER/DRIVER/DEVICE/FINGER`: two folders between a user's folder and a template.
     static let folderDepth = 2

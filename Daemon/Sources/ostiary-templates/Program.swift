@@ -5,8 +5,8 @@ import UnixSocket
 /// `ostiary-templates [FOLDER]`: serves one connection of `ostiary-templates.socket`, which is its standard input.
 ///
 /// It sends the connected user a digest of the fingerprint templates that fprintd keeps for that user, and again after
-/// each change. It runs as root, because only root can read templates. Its only argument is fprintd's folder and comes
-/// from the unit.
+/// each change. A caller that asks for another user is refused. It runs as root, because only root can read templates.
+/// Its only argument is fprintd's folder and comes from the unit.
 @main
 struct Program {
     static func main() {
@@ -16,7 +16,7 @@ struct Program {
         let folder = CommandLine.arguments.count > 1 ? CommandLine.arguments[1] : "/var/lib/fprint"
         let caller = UnixSocket(owning: Descriptor(owning: STDIN_FILENO))
         do {
-            // The kernel names the connected user; the caller's bytes do not.
+            // The kernel names the connected user. The caller's bytes only say whose templates it means.
             let userID = try caller.peerCredentials().userID
             try CallerConnection(caller).serve(TemplateFolder(at: folder, ofUser: userID))
         } catch {

@@ -6,7 +6,7 @@ import UnixSocket
 /// One user's templates in fprintd's folder.
 struct TemplateFolder {
     private let root: String
-    private let userID: UInt32
+    let userID: UInt32
 
     /// - Parameters:
     ///   - root: fprintd's folder.

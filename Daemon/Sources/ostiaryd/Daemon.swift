@@ -7,6 +7,7 @@ import Logging
 import Opening
 import Owners
 import SecretMemory
+import Sessions
 import Settings
 import Threading
 import UnixSocket
@@ -21,6 +22,7 @@ struct Daemon {
         beginLog()
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
+        Self.raiseDescriptorLimit()
         guard SystemRandom.isAvailable else {
             throw StartError(
                 "The kernel refuses randomness (getrandom), which every key needs. A sandbox may forbid the call; permit it and "
@@ -47,6 +49,18 @@ struct Daemon {
         log.notice("ended")
         // Not exit(3): a session that did not end in time may still use what exit(3) tears down.
         _exit(0)
+    }
+
+    /// Programs may leave more descriptors here than the 1,024 that a process has as a rule (``SessionLimits``). What the system
+    /// does not give is done without: the daemon then refuses sooner.
+    private static func raiseDescriptorLimit() {
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        var limit = rlimit()
+        guard unsafe getrlimit(resource, &limit) == 0 else { return }
+        let wanted = min(limit.rlim_max, rlim_t(SessionLimits.descriptorCountOfMany))
+        guard limit.rlim_cur < wanted else { return }
+        limit.rlim_cur = wanted
+        _ = unsafe setrlimit(resource, &limit)
     }
 
     /// With `--json`, standard error holds the error alone.
@@ -79,7 +93,7 @@ struct Daemon {
     private func configuration() throws -> BrokerConfiguration {
         let prompts = try prompts()
         return BrokerConfiguration(
-            user: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
+            runsAs: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
             prompts: prompts, version: DaemonVersion.text,
             applicationsDirectory: options.applicationsDirectory,
             systemBus: options.systemBus, fingers: options.fingerSources,

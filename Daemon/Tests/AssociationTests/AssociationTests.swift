@@ -2,6 +2,8 @@ import AssociationFiles
 import ExactNames
 import Foundation
 import Glibc
+import HelperProcesses
+import HelperTestSupport
 import Prompting
 import StoreTestSupport
 import Testing
@@ -25,7 +27,7 @@ struct AssociationTests {
         _ access: AssociationServer? = nil, program: String? = nil
     ) -> Associations {
         Associations(
-            program: program ?? Self.program, folder: noFiles.path("none"), server: access ?? server.access)
+            .spawned(program: program ?? Self.program), folder: noFiles.path("none"), server: access ?? server.access)
     }
 
     /// Beside the tests.
@@ -98,6 +100,28 @@ struct AssociationTests {
             associations.verdict(on: relyingParty, for: Self.application, at: .zero, until: cancellation)
                 == .helperFailed)
         #expect(ContinuousClock.now - start < .seconds(8))
+    }
+
+    @Test func `a helper that the service manager starts gives the same verdicts, and a cancel ends it`() throws {
+        let helper = try ActivatedHelper(Self.program)
+        let associations = Associations(helper.road, folder: noFiles.path("none"), server: server.access)
+        #expect(try verdict("example.com", from: associations) == .associated)
+        #expect(try verdict("example.com", "com.example.test", from: associations) == .notListed)
+        let cancellation = try PromptCancellation()
+        let thread = Thread {
+            usleep(300_000)
+            cancellation.cancel(because: .clientGone)
+        }
+        thread.start()
+        let (relyingParty, start) = (try #require(RelyingPartyIdentifier("slow.example.com")), ContinuousClock.now)
+        #expect(
+            associations.verdict(on: relyingParty, for: Self.application, at: .zero, until: cancellation)
+                == .helperFailed)
+        // The server would take longer.
+        while !helper.helpers().isEmpty, ContinuousClock.now - start < .seconds(8) { usleep(10_000) }
+        #expect(helper.helpers().isEmpty)
+        helper.stopListening()
+        #expect(try verdict("example.org", from: associations) == .helperFailed)
     }
 
     @Test func `a yes counts for a day, and a no is asked for again`() throws {

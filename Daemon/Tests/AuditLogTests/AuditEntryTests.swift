@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Testing
 
@@ -6,8 +7,9 @@ import Testing
 @Suite("Entries of an audit log")
 struct AuditEntryTests {
     private static let full = AuditEntry(
-        time: .max, event: "authorize", result: "granted", program: "/usr/bin/ä", processID: .max, object: "right",
-        operation: "sign", factors: ["passcode", "biometry"], strength: "key-bound", reason: "none", repetitions: 3)
+        time: .max, owner: .test(9), event: "authorize", result: "granted", program: "/usr/bin/ä", processID: .max,
+        object: "right", operation: "sign", factors: ["passcode", "biometry"], strength: "key-bound", reason: "none",
+        repetitions: 3)
 
     private static let contents: [LogRecord.Content] = [
         .entry(full), .entry(AuditEntry(time: 0, event: "", result: "")), .epochStart(number: 7, time: 8),
@@ -15,10 +17,7 @@ struct AuditEntryTests {
     ]
 
     private static let payloads: [[UInt8]] = contents.flatMap {
-        [
-            LogPayload($0, storeGeneration: .max).bytes, LogPayload($0, storeGeneration: 0, keyUse: .same).bytes,
-            Version1Log.payload($0),
-        ]
+        [LogPayload($0, storeGeneration: .max).bytes, LogPayload($0, storeGeneration: 0, keyUse: .same).bytes]
     }
 
     @Test(arguments: contents) func `a payload decodes to what was encoded`(content: LogRecord.Content) throws {
@@ -26,8 +25,6 @@ struct AuditEntryTests {
             LogPayload(content, storeGeneration: 0x0102_0304_0506_0708),
             LogPayload(content, storeGeneration: 9, keyUse: .same),
         ] { #expect(try LogPayload(bytes: payload.bytes) == payload) }
-        let former = try LogPayload(bytes: Version1Log.payload(content))
-        #expect(former.content == content && former.start.storeGeneration == nil)
     }
 
     @Test(arguments: payloads) func `no truncation and no trailing byte decodes`(payload: [UInt8]) throws {
@@ -40,7 +37,7 @@ struct AuditEntryTests {
 
     @Test func `other versions, kinds and uses of keys do not decode`() {
         let payload = LogPayload(Self.contents[2], storeGeneration: 1).bytes
-        for (offset, values) in [(0, [0, 1, 3, 255]), (1, [0, 1, 3, 5, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
+        for (offset, values) in [(0, [0, 1, 2, 4, 255]), (1, [0, 1, 3, 5, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
             for value in values {
                 var bytes = payload
                 bytes[offset] = value
@@ -49,20 +46,33 @@ struct AuditEntryTests {
         }
     }
 
-    @Test func `records of version 1 begin no part`() throws {
+    @Test func `a part's beginning decodes`() throws {
         let part = LogPayload(.partStart(number: 2, time: 3), storeGeneration: 1).bytes
         #expect(try LogPayload(bytes: part).content == .partStart(number: 2, time: 3))
-        #expect(throws: MalformedPayload.self) { try LogPayload(bytes: [1, 4] + part[11...]) }
+    }
+
+    @Test func `an owner is known from the first bytes alone, and zeros are the daemon`() throws {
+        func owner(_ content: LogRecord.Content) -> OwnerID? {
+            let payload = LogPayload(content, storeGeneration: 1).bytes
+            return RawRecord(index: 0, payload: payload, code: [], head: [], end: 0).owner
+        }
+        #expect(owner(.entry(Self.full)) == .test(9))
+        for content in Self.contents.dropFirst() { #expect(owner(content) == nil && content.owner == nil) }
+        let nobody = AuditEntry(time: 1, owner: .test(0), event: "e", result: "r")
+        let read = try LogPayload(bytes: LogPayload(.entry(nobody), storeGeneration: 1).bytes)
+        #expect(read.content == .entry(AuditEntry(time: 1, event: "e", result: "r")))
+        for count in 0..<27 {
+            let payload = Array(LogPayload(.entry(Self.full), storeGeneration: 1).bytes.prefix(count))
+            #expect(RawRecord(index: 0, payload: payload, code: [], head: [], end: 0).owner == nil)
+        }
     }
 
     @Test func `what this program would not write does not decode`() {
         // A control character that someone put into a field of one letter.
-        for version1 in [false, true] {
-            let content = LogRecord.Content.entry(AuditEntry(time: 0, event: "a", result: ""))
-            var payload = version1 ? Version1Log.payload(content) : LogPayload(content, storeGeneration: 1).bytes
-            payload[version1 ? 12 : 21] = 7
-            #expect(throws: MalformedPayload.self) { try LogPayload(bytes: payload) }
-        }
+        let content = LogRecord.Content.entry(AuditEntry(time: 0, event: "a", result: ""))
+        var payload = LogPayload(content, storeGeneration: 1).bytes
+        payload[37] = 7
+        #expect(throws: MalformedPayload.self) { try LogPayload(bytes: payload) }
     }
 
     @Test(arguments: [

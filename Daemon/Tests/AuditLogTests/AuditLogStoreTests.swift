@@ -42,7 +42,7 @@ struct AuditLogStoreTests {
         fixture.anchors.storeGeneration = 0x0102_0304_0506_0708
         try fixture.log.append(LogFixture.entry(2), durability: .soon)
         #expect(try fixture.log.page(from: 3, limit: 1).records.map(\.storeGeneration) == [0x0102_0304_0506_0708])
-        #expect(try fixture.pieces().records[3][4..<15] == Data([2, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8]))
+        #expect(try fixture.pieces().records[3][4..<15] == Data([3, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8]))
     }
 
     @Test func `a record without the anchor that should have followed opens`() throws {
@@ -220,89 +220,4 @@ struct AuditLogStoreTests {
     }
 
     struct NotOlder: Error {}
-}
-
-@Suite("An audit log of before records named the store's number")
-struct Version1LogTests {
-    private let folder: TestFolder
-    private let anchors = TestAnchorStore()
-    private var path: String { folder.path("audit.log") }
-
-    init() throws { folder = try TestFolder() }
-
-    /// Five records with an epoch in between, anchored; two more behind the anchor.
-    private func write() throws -> Version1Log {
-        var log = Version1Log()
-        for number in 1...2 { log.append(number) }
-        log.startEpoch(2)
-        log.append(3)
-        anchors.anchor = try log.anchor()
-        for number in 4...5 { log.append(number) }
-        try log.file.write(to: URL(fileURLWithPath: path))
-        return log
-    }
-
-    private func opened() throws -> AuditLog {
-        try AuditLog(folder: folder.path, ownedBy: geteuid(), anchors: anchors, sealer: TestSealer())
-    }
-
-    @Test func `it opens, is verified, and goes on with records of today`() throws {
-        _ = try write()
-        let log = try opened()
-        #expect(log.state == .intact && log.recordCount == 7)
-        for round in 0..<3 {
-            for number in 0..<3 { try log.append(LogFixture.entry(10 * round + number), durability: .soon) }
-            try log.anchor()
-        }
-        let verdict = try log.verify(seeds: LogFixture.seeds)
-        #expect(verdict.isIntact && verdict.sealsChecked && verdict.recordCount == 16)
-        let records = try log.page(from: 0, limit: 99).records
-        #expect(records.prefix(7).allSatisfy { $0.storeGeneration == nil })
-        #expect(records.dropFirst(7).map(\.storeGeneration) == [0, 0, 0, 1, 1, 1, 2, 2, 2])
-        #expect(try opened().state == .intact)
-        #expect(anchors.anchor?.place != nil)
-    }
-
-    @Test func `records of both versions behind one anchor are taken up`() throws {
-        _ = try write()
-        let log = try opened()
-        for number in 6..<9 { try log.append(LogFixture.entry(number), durability: .soon) }
-        let reopened = try opened()
-        #expect(reopened.state == .intact && reopened.recordCount == 10)
-        #expect(try reopened.verify(seeds: LogFixture.seeds).sealsChecked)
-    }
-
-    @Test func `an epoch that had not begun is cut off, and another can begin`() throws {
-        var former = try write()
-        let whole = former.file.count
-        former.startEpoch(3)
-        try former.file.write(to: URL(fileURLWithPath: path))
-        let log = try opened()
-        #expect(log.state == .recovered(lostBytes: former.file.count - whole) && log.epoch == 2)
-        try log.append(LogFixture.entry(6), durability: .soon)
-        try log.startEpoch(3, seed: testSeed(epoch: 3), time: 0)
-        try log.append(LogFixture.entry(7), durability: .soon)
-        let verdict = try opened().verify(seeds: LogFixture.seeds)
-        #expect(verdict.isIntact && verdict.sealsChecked && verdict.recordCount == 10)
-    }
-
-    @Test func `each changed byte is found at opening, which reads all of it`() throws {
-        let original = try write().file
-        for offset in original.indices where offset != 8 {
-            var bytes = original
-            bytes[offset] ^= offset == 9 ? 1 : 0x40
-            try bytes.write(to: URL(fileURLWithPath: path))
-            guard case .damaged = try opened().state else {
-                Issue.record("byte \(offset) was not noticed")
-                continue
-            }
-        }
-    }
-
-    @Test func `a log that is shorter than its anchor says is refused`() throws {
-        let log = try write()
-        try log.file.prefix(200).write(to: URL(fileURLWithPath: path))
-        guard case .damaged(let damage) = try opened().state else { throw AuditLogStoreTests.NotOlder() }
-        #expect(damage.kind == .cut)
-    }
 }

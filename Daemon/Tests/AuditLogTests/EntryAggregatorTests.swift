@@ -1,4 +1,5 @@
 import AuditLog
+import ExactNames
 import Testing
 
 @Suite("Folding of equal entries")
@@ -35,6 +36,8 @@ struct EntryAggregatorTests {
     }
 
     @Test(arguments: [
+        AuditEntry(
+            time: 0, owner: .test(1), event: "", result: "", program: "a", object: "o", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "e", result: "", program: "a", object: "o", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "", result: "x", program: "a", object: "o", operation: "p", reason: "r"),
         AuditEntry(time: 0, event: "", result: "", program: "b", object: "o", operation: "p", reason: "r"),
@@ -103,6 +106,17 @@ struct EntryAggregatorTests {
         #expect(summary.event == "authorize" && summary.result == "refused")
         // In the next window it is heard again.
         #expect(aggregator.add(Self.refusal("x"), at: .seconds(20)).map(\.object) == ["x"])
+    }
+
+    @Test func `what is summed up keeps its owner`() {
+        var aggregator = EntryAggregator()
+        let owner = OwnerID.test(1)
+        for number in 0..<100 {
+            let entry = AuditEntry(time: 0, owner: owner, event: "e", result: "r", program: "a", object: "\(number)")
+            _ = aggregator.add(entry, at: .zero)
+        }
+        let others = aggregator.takeAll()
+        #expect(others.map(\.object) == [EntryAggregator.others] && others.map(\.owner) == [owner])
     }
 
     @Test func `a count that is full stays full`() {

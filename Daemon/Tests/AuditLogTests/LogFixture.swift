@@ -1,4 +1,4 @@
-import Crypto
+import ExactNames
 import Foundation
 import SecretMemory
 import StoreTestSupport
@@ -26,10 +26,10 @@ struct LogFixture {
         try log.anchor()
     }
 
-    static func entry(_ number: Int) -> AuditEntry {
+    static func entry(_ number: Int, of owner: OwnerID? = nil) -> AuditEntry {
         AuditEntry(
-            time: UInt64(number), event: "sign", result: "granted", program: "/usr/bin/app", processID: 42,
-            object: "right \(number)", operation: "use", factors: ["passcode"], strength: "key-bound")
+            time: UInt64(number), owner: owner, event: "sign", result: "granted", program: "/usr/bin/app",
+            processID: 42, object: "right \(number)", operation: "use", factors: ["passcode"], strength: "key-bound")
     }
 
     /// - Parameter readingAll: also what lies before the anchor.
@@ -87,48 +87,14 @@ enum RecordBytes {
     }
 }
 
-/// A log as it was written before records named the store's number: each record under a key of its own, no place in the anchor.
-struct Version1Log {
-    private(set) var file: Data
-    private var head: [UInt8]
-    private var key: SymmetricKey
-    private var count: UInt64 = 0
-    private var epoch: UInt32 = 1
-
-    init() {
-        let header = LogHeader().bytes
-        file = Data(header)
-        head = HashChain.initialHead(header: header)
-        key = testSeed(epoch: 1).derivedKey(label: "ostiary.audit-log.epoch")
-        append(.epochStart(number: 1, time: 1))
+extension AuditLog {
+    /// The administrator's verdict.
+    func verify(seeds: (UInt32) throws -> SecretBytes? = { _ in nil }) throws -> AuditVerdict {
+        try verify(for: .everything, seeds: seeds)
     }
+}
 
-    mutating func append(_ content: LogRecord.Content) {
-        let payload = Self.payload(content)
-        let code = Array(HMAC<SHA256>.authenticationCode(for: head + payload, using: key))
-        head = HashChain.head(after: head, payload: payload, code: code)
-        file += RecordBytes.joined(payload: payload, code: code, head: head)
-        key = SymmetricKey(data: Data(HMAC<SHA256>.authenticationCode(for: Data("next".utf8), using: key)))
-        count += 1
-    }
-
-    mutating func append(_ number: Int) { append(.entry(LogFixture.entry(number))) }
-
-    /// Without the anchor, as a crash leaves it, nothing may follow.
-    mutating func startEpoch(_ number: UInt32) {
-        append(.epochStart(number: number, time: 2))
-        epoch = number
-        key = testSeed(epoch: number).derivedKey(label: "ostiary.audit-log.epoch")
-    }
-
-    func anchor() throws -> Anchor {
-        Anchor(
-            count: count, head: Data(head), epoch: epoch, sealedKey: try TestSealer().seal(SecretBytes(key)), place: nil
-        )
-    }
-
-    static func payload(_ content: LogRecord.Content) -> [UInt8] {
-        let bytes = LogPayload(content, storeGeneration: 0).bytes
-        return [1, bytes[1]] + bytes[11...]
-    }
+extension OwnerID {
+    /// An owner of tests.
+    static func test(_ number: UInt8) -> OwnerID { OwnerID(bytes: Array(repeating: number, count: OwnerID.byteCount))! }
 }

@@ -9,6 +9,8 @@ import Opening
 import OstiaryMessages
 package import OwnerKeys
 package import Owners
+package import Prompting
+import Sessions
 package import Settings
 package import StoreTestSupport
 package import Vault
@@ -19,9 +21,11 @@ package final class BrokerFixture {
     package let prompter = ScriptedPrompter()
     package let clock: TestClock
     package private(set) var broker: Broker
-    /// The one user whom the broker serves.
+    /// The one user whom the broker serves, or the first of many who are there.
     package var account: OwnerAccount { broker.accounts[0] }
     private var server: Server
+    /// Sockets of users who are not the one who runs the test.
+    private var others: [(user: SystemUser, server: Server, path: String)] = []
     private var socketNumber = 0
     private let stretching: PasscodeStretching
     private let sensors: AddedAuthenticators
@@ -30,6 +34,8 @@ package final class BrokerFixture {
     private let prompts: PromptConfiguration
     private let authenticators: CredentialAuthenticators
     private let space: (@Sendable () -> DiskSpace?)?
+    private let serves: ServedUsers?
+    private let asking: @Sendable (ScriptedPrompter) -> any Prompter
     /// The folder of the administrator's association files; it does not exist at first.
     package var associationsDirectory: String { folder.path("associations.d") }
 
@@ -40,13 +46,17 @@ package final class BrokerFixture {
     ///
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
+    ///   - serves: whom it serves; nil for the user who runs the test.
+    ///   - asking: makes the broker's prompter of the scripted one.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
     package init(
-        in folder: TestFolder? = nil, stateDirectory: String? = nil, stretching: PasscodeStretching = .quick,
+        in folder: TestFolder? = nil, stateDirectory: String? = nil, serves: ServedUsers? = nil,
+        stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil, face: FaceSource? = nil,
         prompts: PromptConfiguration = PromptConfiguration(),
         authenticators: CredentialAuthenticators = .none,
+        asking: @escaping @Sendable (ScriptedPrompter) -> any Prompter = { $0 },
         space: (@Sendable () -> DiskSpace?)? = { nil },
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
@@ -60,10 +70,12 @@ package final class BrokerFixture {
         self.prompts = prompts
         self.authenticators = authenticators
         self.space = space
+        self.serves = serves
+        self.asking = asking
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
-            self.stateDirectory, stretching, prompter, clock, observer, replacingDamagedLog, folder,
-            sensors, fingers, face, prompts, authenticators, space, around)
+            self.stateDirectory, stretching, asking(prompter), clock, observer, replacingDamagedLog, folder,
+            sensors, fingers, face, prompts, authenticators, space, serves, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -72,19 +84,19 @@ package final class BrokerFixture {
     deinit { close() }
 
     private static func open(
-        _ state: String, _ stretching: PasscodeStretching, _ prompter: ScriptedPrompter, _ clock: TestClock,
+        _ state: String, _ stretching: PasscodeStretching, _ prompter: any Prompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ folder: TestFolder,
         _ sensors: AddedAuthenticators = .none,
         _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
         _ authenticators: CredentialAuthenticators,
-        _ space: (@Sendable () -> DiskSpace?)?,
+        _ space: (@Sendable () -> DiskSpace?)?, _ serves: ServedUsers?,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
         return try Broker.open(
             BrokerConfiguration(
-                user: try SystemUser.current(), stateDirectory: state, promptProgram: "/nonexistent",
-                prompts: prompts, version: "test",
+                runsAs: try SystemUser.current(), serves: serves, stateDirectory: state,
+                promptProgram: "/nonexistent", prompts: prompts, version: "test",
                 applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
                 associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
@@ -92,9 +104,11 @@ package final class BrokerFixture {
             adding: sensors, authenticators: authenticators, space: space, around: around)
     }
 
-    private static func serve(_ broker: Broker, in folder: TestFolder) throws -> (Server, String) {
+    private static func serve(
+        _ broker: Broker, in folder: TestFolder, _ owners: OwnerLookup? = nil
+    ) throws -> (Server, String) {
         let path = folder.path("\(UInt32.random(in: 0 ... .max))")
-        let server = try Server(listeningAt: path, broker: broker)
+        let server = try Server(listeningAt: path, broker: broker, owners: owners)
         Thread { server.run() }.start()
         return (server, path)
     }
@@ -102,8 +116,26 @@ package final class BrokerFixture {
     /// A new connection.
     package func client() throws -> TestClient { try TestClient(socketPath: socketPath) }
 
+    /// A new connection of this process that counts as one of `user`. Not to be called from several threads.
+    package func client(as user: SystemUser) throws -> TestClient {
+        try TestClient(socketPath: socketPath(of: user))
+    }
+
+    /// A socket whose programs count as those of `user`.
+    package func socketPath(of user: SystemUser) throws -> String {
+        if let known = others.first(where: { $0.user == user }) { return known.path }
+        let (server, path) = try Self.serve(broker, in: folder, .always(user))
+        others.append((user, server, path))
+        return path
+    }
+
+    /// The open account of a user.
+    package func account(of user: SystemUser) -> OwnerAccount? { broker.accounts.first { $0.user == user } }
+
     /// Ends the broker in order; nothing can be asked afterwards.
     package func close() {
+        for other in others { other.server.stop() }
+        others = []
         server.stop()
         broker.close()
     }
@@ -112,8 +144,8 @@ package final class BrokerFixture {
     package func restart() throws {
         close()
         broker = try Self.open(
-            stateDirectory, stretching, prompter, clock, nil, false, folder, sensors,
-            fingers, face, prompts, authenticators, space)
+            stateDirectory, stretching, asking(prompter), clock, nil, false, folder, sensors,
+            fingers, face, prompts, authenticators, space, serves)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

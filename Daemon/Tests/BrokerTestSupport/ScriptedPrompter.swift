@@ -1,3 +1,4 @@
+public import ProcessFacts
 public import Prompting
 public import PromptProtocol
 public import SecretMemory
@@ -58,7 +59,9 @@ public final class ScriptedPrompter: Prompter {
     /// Has no sensor wait for any process, or every sensor again.
     public func refuseSensors(because refusal: SensorRefusal?) { state.withLock { $0.sensorRefusal = refusal } }
 
-    public func sensorRefusal(ofProcess processID: Int32) -> SensorRefusal? { state.withLock { $0.sensorRefusal } }
+    public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        state.withLock { $0.sensorRefusal }
+    }
 
     /// The questions since the last ``prepare(_:)``.
     public var asked: [PromptQuestion] { state.withLock { $0.asked } }

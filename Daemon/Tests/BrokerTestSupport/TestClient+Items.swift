@@ -124,6 +124,32 @@ extension TestClient {
         return items
     }
 
+    /// One page of a list that asks nobody, and where the next one begins.
+    public func listPage(
+        _ query: WireItemQuery, limit: UInt32 = 0, begin: UInt64 = 0, attributes: Bool = true, context: UInt64 = 0
+    ) throws -> (items: [WireItem], next: UInt64) {
+        let request = WireFindItemsRequest.with {
+            ($0.query, $0.limit, $0.begin, $0.returnsAttributes) = (query, limit, begin, attributes)
+            ($0.use.contextID, $0.listsLocked) = (context, true)
+        }
+        let answer = try call(.findItems(request))
+        guard case .items(let page) = answer.body, answer.tail.isEmpty else { throw UnexpectedAnswer() }
+        return (page.items, page.next)
+    }
+
+    /// Everything that a query lists.
+    public func listItems(
+        _ query: WireItemQuery = TestClient.query(), attributes: Bool = true, context: UInt64 = 0
+    ) throws -> [WireItem] {
+        var (items, begin): ([WireItem], UInt64) = ([], 0)
+        repeat {
+            let page = try listPage(query, begin: begin, attributes: attributes, context: context)
+            items += page.items
+            begin = page.next
+        } while begin != 0
+        return items
+    }
+
     /// The data of the only item that a query finds.
     public func itemData(_ query: WireItemQuery, use: WireItemUse = TestClient.use()) throws -> String {
         let found = try page(query, limit: 1, attributes: false, use: use).items

@@ -4,7 +4,7 @@ public import Foundation
 public import OstiaryMessages
 import OstiaryWire
 public import SecretMemory
-import UnixSocket
+public import UnixSocket
 
 /// What the broker answered instead of what was asked for.
 public struct Refused: Error, Equatable, CustomStringConvertible {
@@ -83,6 +83,22 @@ public final class TestClient {
                 $0.id = id
                 $0.body = body
             }, tail: tail, on: socket)
+    }
+
+    /// Sends a request for a client, as a door does; returns its id.
+    ///
+    /// - Parameter process: a pidfd of the client.
+    @discardableResult
+    public func send(_ body: WireRequest.OneOf_Body, for process: SharedDescriptor, tail: Data = Data()) throws
+        -> UInt64
+    {
+        lastID += 1
+        let request = WireRequest.with {
+            ($0.id, $0.body) = (lastID, body)
+            $0.onBehalf = .with { $0.descriptors = [.process] }
+        }
+        try FrameWriter.send(request, tail: SecretBytes(bytes: tail), descriptors: [process.number], on: socket)
+        return lastID
     }
 
     /// Waits for the next answer, whichever request it belongs to.

@@ -1,5 +1,4 @@
 import AccessControl
-import BrokerTestSupport
 import CLinuxShims
 import ExactNames
 import Foundation
@@ -14,6 +13,7 @@ import UnixSocket
 import Vault
 
 @testable import Broker
+@testable import BrokerTestSupport
 @testable import Callers
 
 /// Programs that are known by a name of their own. What a changed program meets is in `DaemonTests`, with real
@@ -289,17 +289,18 @@ struct ApplicationTests {
         #expect(try list().map(\.path) == [moved])
     }
 
-    @Test func `a row from before programs had domains, or could be browsers, is read`() throws {
+    @Test func `a row from before programs had domains, or could be browsers or doors, is read`() throws {
         try register()
         let row = try #require(
             try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .application) }.first?
                 .record)
         var former = row
-        // Version 1 ended behind the identity, version 2 behind the domains.
-        for (version, left) in [(UInt8(1), 2), (2, 1)] {
+        // Version 1 ended behind the identity, version 2 behind the domains, version 3 behind the browser.
+        for (version, left) in [(UInt8(1), 3), (2, 2), (3, 1)] {
             former.payload = row.payload.map { Data([version]) + $0.dropFirst().dropLast(left) }
             #expect(Registration(former)?.applicationID == "com.example.tool")
             #expect(Registration(former)?.webCredentials == [] && Registration(former)?.isBrowser == false)
+            #expect(Registration(former)?.isDoor == false)
         }
     }
 
@@ -515,6 +516,9 @@ struct ApplicationTests {
         }
         #expect(try SystemApplications.parse(text + "browser = yes\n").isBrowser)
         #expect(try !SystemApplications.parse(text + "browser = no\n").isBrowser)
+        #expect(try SystemApplications.parse(text + "door = yes\n").isDoor)
+        #expect(try !SystemApplications.parse(text + "door = no\n").isDoor)
+        #expect(try !SystemApplications.parse(text + "browser = yes\n").isDoor)
         for wrong in ["", "true", "Yes"] {
             #expect(throws: (any Error).self) { try SystemApplications.parse(text + "browser = \(wrong)\n") }
         }

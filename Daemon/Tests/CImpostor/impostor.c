@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 // Numbers of fields of /proc/PID/stat, see proc(5).
@@ -96,3 +97,6 @@ int impostor_execute_as(const char *path) {
   close(file);
   return result;
 }
+
+// PIDFD_THREAD is O_EXCL; headers of older kernels do not name it.
+int impostor_open_thread(void) { return (int)syscall(SYS_pidfd_open, (pid_t)syscall(SYS_gettid), O_EXCL); }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import OstiaryMessages
+import ProcessFacts
 import Prompting
 import StoreTestSupport
 import TerminalTestSupport

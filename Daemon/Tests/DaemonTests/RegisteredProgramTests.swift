@@ -41,6 +41,84 @@ import UnixSocket
         #expect(try before.client.ask(.findRight("mine")).refusal == .programChanged)
     }
 
+    @Test func `a right of a group is used by each of its programs, and by nobody else`() throws {
+        let group = RegistrationStage.group
+        try stage.register()
+        let (member, outsider) = (stage.daemon.folders.root.path("member"), stage.daemon.folders.root.path("outsider"))
+        for (path, id, groups) in [
+            (member, "com.example.member", [group]), (outsider, "com.example.outsider", ["com.example.other"]),
+        ] {
+            try FileManager.default.copyItem(atPath: Caller.program, toPath: path)
+            try stage.register(path, as: id, groups: groups)
+        }
+        func create(_ group: String) -> WireRequest.OneOf_Body {
+            guard case .createRight(let create) = WireRequest.OneOf_Body.createRight("shared", .unrestricted) else {
+                preconditionFailure("it makes a right")
+            }
+            return .createRight(
+                .with {
+                    $0 = create
+                    $0.accessGroup = group
+                })
+        }
+        func find(_ group: String) -> WireRequest.OneOf_Body {
+            .findRight(.with { ($0.identifier, $0.accessGroup) = ("shared", group) })
+        }
+        let maker = try tool()
+        let right = try #require(try maker.ask(create(group)).right)
+        #expect(right.application == group)
+        let second = try stage.tool(member).client
+        #expect(try second.ask(find(group)).right == right)
+        #expect(try second.ask(find("")).refusal == .notFound, "it is none of the program's own")
+        #expect(try second.ask(create(group)).refusal == .duplicate)
+        let context = try second.openContext()
+        #expect(try second.ask(.authorize(right.rightID, in: context)).factors == [])
+        #expect(try second.ask(.sign(right.rightID, in: context), tail: WireRequest.OneOf_Body.digest).isDone)
+
+        for other in [try stage.tool(outsider).client, try stage.stranger().greeted().client] {
+            for body in [find(group), create(group)] {
+                let answer = try other.ask(body)
+                #expect(answer.refusal == .missingEntitlement && answer.cause == "item.access-group")
+            }
+            let context = try other.openContext()
+            #expect(try other.ask(.authorize(right.rightID, in: context)).refusal == .notFound)
+            #expect(try other.ask(.removeRight(.with { $0.which = .rightID(right.rightID) })).refusal == .notFound)
+        }
+        #expect(try second.ask(.removeRight(.with { $0.which = .rightID(right.rightID) })).isDone)
+        #expect(try maker.ask(find(group)).refusal == .notFound)
+    }
+
+    @Test func `a program that leaves a group while it holds the group's right uses it no more`() throws {
+        let group = RegistrationStage.group
+        let member = stage.daemon.folders.root.path("member")
+        try FileManager.default.copyItem(atPath: Caller.program, toPath: member)
+        try stage.register()
+        try stage.register(member, as: "com.example.member", groups: [group])
+        guard case .createRight(var creation) = WireRequest.OneOf_Body.createRight("shared", .unrestricted) else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        creation.accessGroup = group
+        let right = try #require(try tool().ask(.createRight(creation)).right).rightID
+        let caller = try stage.tool(member).client
+        let context = try caller.openContext()
+        #expect(try caller.ask(.authorize(right, in: context)).factors == [])
+        #expect(try caller.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest).isDone)
+
+        stage.terminal.clearScreen()
+        let removal = try stage.owner.client.send(
+            .removeApplication(.with { ($0.applicationID, $0.question) = ("com.example.member", .reason("to test")) }),
+            descriptor: stage.terminal.slave.number)
+        stage.terminal.answer("Type yes to go on: ", with: "yes")
+        #expect(try stage.owner.client.answer(to: removal).isDone)
+        try stage.register(member, as: "com.example.member", groups: [])
+        let answer = try caller.ask(.sign(right, in: context), tail: WireRequest.OneOf_Body.digest)
+        #expect(answer.refusal == .notAuthorized && answer.tail.isEmpty)
+        #expect(try caller.ask(.authorize(right, in: context)).refusal == .notFound)
+        let search = WireRequest.OneOf_Body.findRight(.with { ($0.identifier, $0.accessGroup) = ("shared", group) })
+        #expect(try caller.ask(search).cause == "item.access-group")
+        #expect(try tool().ask(search).right?.rightID == right, "the others use it as before")
+    }
+
     @Test func `requests of several of its processes at once are all served, right after it was built`() throws {
         try stage.register()
         #expect(try tool().ask(.createRight("mine", .unrestricted)).right != nil)

@@ -2,6 +2,7 @@ import AccessControl
 import Foundation
 import Glibc
 import OstiaryMessages
+import ProcessFacts
 import Prompting
 import StoreTestSupport
 import TerminalTestSupport

@@ -146,11 +146,11 @@ import UnixSocket
         case .newer:
             try patch(folders.store, at: 60, [0, 0, 0, 99])  // user_version in the header of an SQLite file
             return
-                "The store in \(folders.state) has version 99, but this daemon reads only up to 4. Upgrade Ostiary; "
+                "The store in \(folders.state) has version 99, but this daemon reads only up to 5. Upgrade Ostiary; "
                 + "nothing was changed."
         case .older:
-            try patch(folders.store, at: 60, [0, 0, 0, 3])
-            return "The store in \(folders.state) has version 3: a build from before version 0.1.0 made it"
+            try patch(folders.store, at: 60, [0, 0, 0, 4])
+            return "The store in \(folders.state) has version 4: a build from before version 0.1.0 made it"
         case .otherProgram:
             try patch(folders.store, at: 68, [1, 2, 3, 4])  // application_id
             return "\(store) vault.sqlite is the database of another program"

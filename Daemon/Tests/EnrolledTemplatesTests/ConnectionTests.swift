@@ -40,7 +40,7 @@ import UnixSocket
     }
 
     @Test func `a caller that sends too little is told nothing`() throws {
-        for count in [0, 1, 31] {
+        for count in [0, 1, 31, 32, 35] {
             #expect(try answerCount(to: [UInt8](repeating: 7, count: count), hangsUp: true) == 0)
         }
         #expect(helper.client().current().hexadecimal != nil)
@@ -52,8 +52,8 @@ import UnixSocket
         #expect(helper.client().current().hexadecimal != nil)
     }
 
-    @Test(arguments: [33, 10_000_000])
-    func `a caller that sends more than a key is told nothing after the answer`(count: Int) throws {
+    @Test(arguments: [37, 10_000_000])
+    func `a caller that sends more than a request is told nothing after the answer`(count: Int) throws {
         #expect(try answerCount(to: [UInt8](repeating: 7, count: count)) <= TemplateAnswer.byteCount)
         try eventually("no helper is left") { try helper.servingCount() == 0 }
         #expect(helper.client().current().hexadecimal != nil)
@@ -67,7 +67,7 @@ import UnixSocket
     // MARK: servers
 
     func client(_ path: String, _ userID: UInt32 = getuid()) -> EnrolledTemplates {
-        EnrolledTemplates(socketPath: path, key: [UInt8](repeating: 7, count: 32), serverUserID: userID)
+        EnrolledTemplates(socketPath: path, key: [UInt8](repeating: 7, count: 32), of: getuid(), serverUserID: userID)
     }
 
     @Test func `without a socket the helper is absent`() throws {
@@ -105,6 +105,30 @@ import UnixSocket
         withExtendedLifetime(listener) {}
     }
 
+    @Test func `a server that refuses is asked ever more rarely`() throws {
+        let folder = try TestFolder()
+        let listener = try UnixSocket.listen(at: folder.path("socket"))
+        let connected = Mutex(0)
+        let told = Mutex<[EnrolledSet]>([])
+        let thread = Thread {
+            while let connection = try? listener.accept() {
+                connected.withLock { $0 += 1 }
+                var request = [UInt8](repeating: 0, count: TemplateRequest.byteCount)
+                _ = recv(connection.number, &request, request.count, CInt(MSG_WAITALL))
+                _ = try? TemplateAnswer.refused.bytes.withUnsafeBytes { try connection.send($0) }
+                connection.shutdown()
+            }
+        }
+        thread.start()
+        let follower = client(folder.path("socket")).follow { set in told.withLock { $0.append(set) } }
+        sleep(9)
+        follower.stop()
+        listener.shutdown()
+        // At once, after 2 seconds and after 6. With the first delay each time it would be nine times.
+        #expect((2...4).contains(connected.withLock { $0 }))
+        #expect(told.withLock { $0 } == [.refused])
+    }
+
     static let wrongAnswers: [[UInt8]] = [
         [], [1], Array(TemplateAnswer.none.bytes.dropLast()), [2] + Array(TemplateAnswer.none.bytes.dropFirst()),
     ]
@@ -128,7 +152,7 @@ import UnixSocket
 @Suite struct TemplateAnswerTests {
     static let digest = [UInt8](1...32)
 
-    @Test(arguments: [TemplateAnswer.enrolled(digest), .none, .unreadable])
+    @Test(arguments: [TemplateAnswer.enrolled(digest), .none, .unreadable, .refused])
     func `it comes back from its bytes, and from no part of them`(answer: TemplateAnswer) {
         let bytes = answer.bytes
         #expect(bytes.count == TemplateAnswer.byteCount)
@@ -139,7 +163,7 @@ import UnixSocket
 
     @Test func `other versions and kinds are nothing, and so is a digest where none belongs`() {
         let bytes = TemplateAnswer.none.bytes
-        for (index, value) in [(0, 0), (0, 2), (1, 0), (1, 4), (1, 255), (2, 1), (33, 1)] as [(Int, UInt8)] {
+        for (index, value) in [(0, 0), (0, 2), (1, 0), (1, 5), (1, 255), (2, 1), (33, 1)] as [(Int, UInt8)] {
             var other = bytes
             other[index] = value
             #expect(TemplateAnswer(decoding: other) == nil)

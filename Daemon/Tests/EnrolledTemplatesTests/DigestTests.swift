@@ -3,6 +3,7 @@ import FingerprintTestSupport
 import Foundation
 import Glibc
 import StoreTestSupport
+import TerminalTestSupport
 import Testing
 
 /// The digest that the real `ostiary-templates` tells.
@@ -102,9 +103,9 @@ import Testing
 
     /// Asks as another user; prints the answer in hexadecimal digits.
     private static let client = """
-        import socket, sys
+        import os, socket, sys
         s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.settimeout(20)
-        s.sendall(bytes([7]) * 32)
+        s.sendall(bytes([7]) * 32 + int(sys.argv[2] if len(sys.argv) > 2 else os.getuid()).to_bytes(4, 'big'))
         answer = b''
         while len(answer) < 34: answer += s.recv(34)
         print(answer.hex())
@@ -123,6 +124,23 @@ import Testing
         // A number without a name.
         #expect(
             try python(Self.client, [helper.socketPath], asUser: 54321) == "0102" + String(repeating: "0", count: 64))
+    }
+
+    @Test(arguments: [0, 1, UInt32.max].filter { $0 != getuid() })
+    func `a caller that asks for another user is refused`(userID: UInt32) throws {
+        try helper.write("own")
+        try helper.write("of daemon", of: "daemon")
+        let client = EnrolledTemplates(
+            socketPath: helper.socketPath, key: [UInt8](repeating: 7, count: 32), of: userID, serverUserID: getuid())
+        #expect(client.current() == .refused)
+        try eventually("no helper is left") { try helper.servingCount() == 0 }
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can be another user"))
+    func `no other user is told about root's templates`() throws {
+        try helper.write("of root")
+        #expect(
+            try python(Self.client, [helper.socketPath, "0"], asUser: 1) == "0104" + String(repeating: "0", count: 64))
     }
 
     // MARK: what is not as fprintd leaves it

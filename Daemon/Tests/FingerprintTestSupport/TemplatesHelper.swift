@@ -40,7 +40,7 @@ public final class TemplatesHelper {
 
     public func client(key: UInt8 = 7) -> EnrolledTemplates {
         EnrolledTemplates(
-            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), serverUserID: getuid())
+            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), of: getuid(), serverUserID: getuid())
     }
 
     /// Writes a template of the test's user, or of another one, where fprintd would.

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import SystemBusTestSupport
@@ -191,5 +192,42 @@ import UnixSocket
         try bus.startAnother()
         try bus.publish()
         try eventually("the next bus is used") { thread.state == .working }
+    }
+
+    /// Starts the thread; the semaphore is signalled at its end.
+    private func start(_ thread: BusThread) -> DispatchSemaphore {
+        let ended = DispatchSemaphore(value: 0)
+        thread.start { name, body in
+            Threads.startEventually(name) {
+                body()
+                ended.signal()
+            }
+        }
+        return ended
+    }
+
+    @Test func `after its stop the bus has no connection of it, and the thread ends`() throws {
+        let bus = try PrivateBus()
+        let thread = BusThread(name: "ostiary-test", socketPath: bus.path) { (connection, thread) throws(BusError) in
+            _ = try ServiceOwner(of: BusTests.service, on: connection)
+            thread.isWorking()
+            while true { _ = try connection.next() }
+        }
+        let ended = start(thread)
+        try eventually("the bus is used") { thread.state == .working }
+        #expect(try bus.names(ofProcess: getpid()).count == 1)
+        thread.stop()
+        #expect(ended.wait(timeout: .now() + 30) == .success)
+        #expect(try bus.names(ofProcess: getpid()).isEmpty)
+    }
+
+    @Test func `a stop ends the wait for the next try`() throws {
+        let thread = BusThread(
+            name: "ostiary-test", socketPath: "/nonexistent/bus", firstDelay: RetryDelay(seconds: 60)
+        ) { (_, _) throws(BusError) in Issue.record("there is no bus") }
+        let ended = start(thread)
+        try eventually("there is no bus") { thread.state == .withoutBus }
+        thread.stop()
+        #expect(ended.wait(timeout: .now() + 30) == .success)
     }
 }

@@ -87,7 +87,7 @@ import Testing
     @Test(.enabled(if: getuid() == 0, "only root can be another user"))
     func `a user without a finger is recognised by none`() throws {
         // The helper's word goes past the daemon's part here, which runs as the user of this test.
-        let request = PAMRequest(service: "face", folder: services.folder.path, trustedUserID: 0)
+        let request = PAMRequest(service: "face", folder: services.folder.path, user: nil, trustedUserID: 0)
         let helper = try HelperProcess(request.bytes, environment: stack.bus.environment, asUser: 65534)
         #expect(helper.reports() == [.result(.unavailable)])
     }

@@ -1,4 +1,5 @@
 import Glibc
+import HelperProcesses
 import PAMProtocol
 import PAMTestSupport
 import PromptProtocol
@@ -25,8 +26,10 @@ final class HelperProcess {
         if let request { send(request) }
     }
 
-    convenience init(_ services: PAMServices, service: String = "face", asUser userID: UInt32? = nil) throws {
-        let request = PAMRequest(service: service, folder: services.folder.path, trustedUserID: getuid())
+    convenience init(
+        _ services: PAMServices, service: String = "face", of user: String? = nil, asUser userID: UInt32? = nil
+    ) throws {
+        let request = PAMRequest(service: service, folder: services.folder.path, user: user, trustedUserID: getuid())
         try self.init(request.bytes, asUser: userID)
     }
 

@@ -17,7 +17,7 @@ import Testing
 
     // MARK: requests
 
-    @Test(arguments: [[0], [1, 0, 0], [UInt8](repeating: 1, count: 5000)] as [[UInt8]])
+    @Test(arguments: [[0], [1, 0, 0], [2, 0, 0], [UInt8](repeating: 1, count: 5000)] as [[UInt8]])
     func `what is no request is refused`(_ bytes: [UInt8]) throws {
         let helper = try HelperProcess(bytes)
         #expect(helper.reports() == [.result(.badRequest)])
@@ -91,6 +91,18 @@ import Testing
             try HelperProcess(services, asUser: 65534).reports()
                 == [.info(DisplayText("nobody face auth")), .result(.recognized)])
         #expect(try HelperProcess(services, asUser: 54321).reports() == [.result(.userUnknown)])
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can be another user"))
+    func `a helper that runs as a user refuses another user's name`() throws {
+        try services.writeScript("echo $PAM_USER")
+        let own = [PAMReport.info(DisplayText("nobody")), .result(.recognized)]
+        #expect(try HelperProcess(services, of: "nobody", asUser: 65534).reports() == own)
+        for name in ["root", "daemon", "Nobody", "nobody "] {
+            #expect(try HelperProcess(services, of: name, asUser: 65534).reports() == [.result(.otherUser)])
+        }
+        // Root authenticates anybody.
+        #expect(try HelperProcess(services, of: "nobody").reports() == own)
     }
 
     // MARK: texts

@@ -4,25 +4,47 @@ import Testing
 
 /// The bytes between daemon and helper.
 @Suite struct MessageTests {
-    static let request = PAMRequest(service: "face", folder: "/etc/pam.d", trustedUserID: 0)
+    static let request = PAMRequest(service: "face", folder: "/etc/pam.d", user: nil, trustedUserID: 0)
 
     @Test func `a request has fixed bytes`() throws {
-        let bytes = [1, 0, 4] + Array("face".utf8) + [0, 10] + Array("/etc/pam.d".utf8) + [0, 0, 0, 0]
-        #expect(Self.request.bytes == bytes)
-        #expect(PAMRequest(decoding: bytes) == Self.request)
+        let head = [2, 0, 4] + Array("face".utf8) + [0, 10] + Array("/etc/pam.d".utf8)
+        #expect(Self.request.bytes == head + [0, 0, 0, 0, 0, 0])
+        #expect(PAMRequest(decoding: head + [0, 0, 0, 0, 0, 0]) == Self.request)
+        let named = PAMRequest(service: "face", folder: "/etc/pam.d", user: "ada", trustedUserID: 0)
+        #expect(named.bytes == head + [0, 3] + Array("ada".utf8) + [0, 0, 0, 0])
+        #expect(PAMRequest(decoding: head + [0, 3] + Array("ada".utf8) + [0, 0, 0, 0]) == named)
     }
 
     @Test func `other bytes are no request`() throws {
         let bytes = try #require(Self.request.bytes)
         for count in 0..<bytes.count { #expect(PAMRequest(decoding: Array(bytes[..<count])) == nil) }
         #expect(PAMRequest(decoding: bytes + [0]) == nil)
-        #expect(PAMRequest(decoding: [2] + bytes.dropFirst()) == nil)
-        #expect(PAMRequest(decoding: [1, 0, 1, 0xFF] + bytes.dropFirst(7)) == nil)
+        #expect(PAMRequest(decoding: [1] + bytes.dropFirst()) == nil)
+        #expect(PAMRequest(decoding: [2, 0, 1, 0xFF] + bytes.dropFirst(7)) == nil)
+    }
+
+    /// The folder's modules run with the helper's rights.
+    @Test func `a sender chooses files for a helper of its own account, and for no other`() {
+        let chosen = PAMRequest(service: "face", folder: "/home/ada/pam.d", user: "ada", trustedUserID: 1000)
+        #expect(chosen.mayCome(from: 1000, to: 1000))
+        #expect(chosen.mayCome(from: 0, to: 1000))
+        #expect(!chosen.mayCome(from: 1000, to: 0))
+        #expect(!chosen.mayCome(from: 1000, to: 1001))
+        let other: [(folder: String, userID: UInt32)] = [
+            ("/etc/pam.d", 1000), ("/home/ada/pam.d", 0), ("/etc/pam.d/", 0),
+        ]
+        for (folder, trusted) in other {
+            let request = PAMRequest(service: "face", folder: folder, user: "ada", trustedUserID: trusted)
+            #expect(!request.mayCome(from: 1000, to: 0))
+        }
+        #expect(Self.request.mayCome(from: 1000, to: 0))
     }
 
     @Test func `a request that is too long is none`() {
         let name = String(repeating: "a", count: PAMRequest.maximumByteCount)
-        #expect(PAMRequest(service: name, folder: "/", trustedUserID: 0).bytes == nil)
+        #expect(PAMRequest(service: name, folder: "/", user: nil, trustedUserID: 0).bytes == nil)
+        #expect(PAMRequest(service: "face", folder: "/", user: name, trustedUserID: 0).bytes == nil)
+        #expect(PAMRequest(service: "face", folder: "/", user: "", trustedUserID: 0).bytes == nil)
     }
 
     static let longest = DisplayText(String(repeating: "😀", count: 300))
@@ -36,7 +58,7 @@ import Testing
 
     @Test(
         arguments: [
-            [], [0], [4], [3], [3, 0], [3, 9], [3, 1, 1], [1, 0xFF], [1, 0x1B, 0x5B], [2, 0x0A],
+            [], [0], [4], [3], [3, 0], [3, 10], [3, 1, 1], [1, 0xFF], [1, 0x1B, 0x5B], [2, 0x0A],
             [1] + Array("a\u{202E}b".utf8), [1] + Array(" a".utf8), [1] + [UInt8](repeating: 0x61, count: 301),
             [1] + [UInt8](repeating: 0x61, count: PAMReport.maximumByteCount),
         ] as [[UInt8]])

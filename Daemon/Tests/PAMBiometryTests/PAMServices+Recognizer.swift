@@ -1,6 +1,7 @@
 import Cancellations
 import FingerprintReader
 import Glibc
+import HelperProcesses
 import PAMTestSupport
 import StoreTestSupport
 import TerminalTestSupport
@@ -14,7 +15,8 @@ extension PAMServices {
         within duration: Duration = .seconds(60)
     ) -> PAMRecognizer {
         PAMRecognizer(
-            program: program, service: service, systemBus: bus, folder: folder.path, trustedUserID: getuid(),
+            .spawned(program: program), service: service, user: nil, systemBus: bus, folder: folder.path,
+            trustedUserID: getuid(),
             limits: PAMLimits(attempt: duration))
     }
 

@@ -195,6 +195,9 @@ import Testing
     @Test func `without the helper nobody is recognised`() throws {
         try services.write("auth required pam_permit.so\n")
         let recognizer = services.recognizer(program: services.folder.path("ostiary-pam"))
-        #expect(throws: PAMFailure.withoutHelper) { try recognizer.recognize(until: PollableCancellation()) { _ in } }
+        let reason = "the helper could not be started: posix_spawn \(services.folder.path("ostiary-pam")): "
+        #expect(throws: PAMFailure.withoutHelper(reason: reason + "No such file or directory")) {
+            try recognizer.recognize(until: PollableCancellation()) { _ in }
+        }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-public import Glibc
+import Glibc
 public import StoreTestSupport
 import UnixSocket
 
@@ -58,10 +58,4 @@ public final class PAMServices: Sendable {
     public func contents(_ name: String) throws -> String {
         try String(contentsOfFile: folder.path(name), encoding: .utf8).trimmingCharacters(in: .newlines)
     }
-}
-
-/// Whether a process with this number is there and not a zombie.
-public func isRunning(_ processID: pid_t) -> Bool {
-    guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8) else { return false }
-    return !text.contains(") Z ")
 }

@@ -140,7 +140,7 @@ extension PasscodeKeeperContract {
         },
         Check("a passcode that was prepared and not stored is not set") { bench in
             let start = try Start(bench)
-            _ = try start.keeper.set(secret(passcode), opening: half(epoch: 1))
+            _ = try start.preparedSetting(passcode, opening: half(epoch: 1))
             let next = try Start(bench)
             #expect(try next.refusal(of: passcode) == Refusal.passcodeNotSet)
             let half = try next.set()

@@ -87,10 +87,17 @@ struct Start {
     @discardableResult
     func set(_ passcode: String = PasscodeKeeperContract.passcode) throws -> PrivateHalf {
         let half = try PasscodeKeeperContract.half(epoch: 1)
-        let transition = try keeper.set(PasscodeKeeperContract.secret(passcode), opening: half)
+        let transition = try preparedSetting(passcode, opening: half)
         try store(transition, opening: half)
         try transition.finish()
         return half
+    }
+
+    /// A first passcode, prepared.
+    func preparedSetting(_ passcode: String, opening half: PrivateHalf) throws -> any PasscodeTransition {
+        try keeper.exclusively.withStretchTurn(as: .daemon) { turn in
+            try keeper.set(PasscodeKeeperContract.secret(passcode), opening: half, in: turn, as: nil)
+        }
     }
 
     /// A change from ``PasscodeKeeperContract/passcode`` to ``PasscodeKeeperContract/another``, prepared.
@@ -98,7 +105,10 @@ struct Start {
         let half = try PasscodeKeeperContract.half(epoch: 2)
         let proved = try keeper.prove(PasscodeKeeperContract.secret(PasscodeKeeperContract.passcode))
         let next = PasscodeKeeperContract.secret(PasscodeKeeperContract.another)
-        return (try keeper.change(proved, to: next, opening: half), half)
+        let transition = try keeper.exclusively.withStretchTurn(as: .daemon) { turn in
+            try keeper.change(proved, to: next, opening: half, in: turn)
+        }
+        return (transition, half)
     }
 
     /// Removes ``PasscodeKeeperContract/passcode``.

@@ -1,6 +1,7 @@
 import ExactNames
 import Foundation
 import Glibc
+import ProcessFacts
 import Prompting
 import PromptProtocol
 import SecretMemory
@@ -12,11 +13,12 @@ import UnixSocket
 extension CallerProcess {
     /// This process as prompts are told of it.
     func caller(
-        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), program: ExactName = "/usr/bin/asker",
-        application: String? = nil
+        _ terminal: SharedDescriptor?, userID: UInt32 = getuid(), owner: OwnerID? = nil,
+        program: ExactName = "/usr/bin/asker", application: String? = nil
     ) throws -> PromptCaller {
         PromptCaller(
-            processID: processID, process: ProcessHandle(of: processID), userID: userID, program: program,
+            processID: processID, process: try? KernelFacts().hold(processID), userID: userID, owner: owner,
+            program: program,
             application: application, terminal: terminal)
     }
 }

@@ -28,7 +28,7 @@ import Testing
         for step in steps {
             switch step {
             case .ask(let program):
-                switch order.enter(Self.program(program), at: .dialog) {
+                switch order.enter(Self.program(program), at: .dialog(of: nil)) {
                 case .turn(let ticket):
                     #expect(visible == nil)
                     (visible, programs[ticket]) = (ticket, program)
@@ -96,9 +96,9 @@ import Testing
 
     @Test func `a newcomer waits for at most one question of each program before it`() throws {
         var (order, tickets): (PromptOrder, [PromptOrder.Ticket: String]) = (PromptOrder(), [:])
-        guard case .turn(var visible) = order.enter("a", at: .dialog) else { Issue.record("no turn"); return }
+        guard case .turn(var visible) = order.enter("a", at: .dialog(of: nil)) else { Issue.record("no turn"); return }
         for program in ["a", "a", "b", "b", "b", "c", "c", "new"] {
-            guard case .waits(let ticket) = order.enter(Self.program(program), at: .dialog) else {
+            guard case .waits(let ticket) = order.enter(Self.program(program), at: .dialog(of: nil)) else {
                 Issue.record("no place"); return
             }
             tickets[ticket] = program
@@ -117,7 +117,9 @@ import Testing
         let questions = (0..<owners).flatMap { owner in
             (0..<PromptOrder.maximumWaitingCountOfOwner).map { "\(owner):\($0)" }
         }
-        let entries = (["0:first"] + questions + ["\(owners):a"]).map { order.enter(Self.program($0), at: .dialog) }
+        let entries = (["0:first"] + questions + ["\(owners):a"]).map {
+            order.enter(Self.program($0), at: .dialog(of: nil))
+        }
         #expect(entries.count { $0 == .refused } == 1 && entries.last == .refused)
         #expect(order.waitingCount == PromptOrder.maximumWaitingCount)
     }
@@ -128,7 +130,7 @@ import Testing
             programs.map { order.enter(Self.program($0), at: place) != .refused }
         }
         let many = (0...PromptOrder.maximumWaitingCountOfOwner).map { "\($0)" }
-        let dialog = fill(.dialog, many + ["late"])
+        let dialog = fill(.dialog(of: nil), many + ["late"])
         #expect(dialog == many.map { _ in true } + [false])
         let limit = PromptOrder.maximumWaitingCountOfProgram
         let terminal = fill(.terminal(1), Array(repeating: "a", count: limit + 2) + ["b"])
@@ -137,10 +139,12 @@ import Testing
 
     @Test func `an owner with many programs leaves room at one place, and waits in turn with another owner`() throws {
         var order = PromptOrder()
-        guard case .turn(let visible) = order.enter("a", at: .dialog) else { Issue.record("no turn"); return }
-        let waiting = (0..<PromptOrder.maximumWaitingCountOfOwner).map { order.enter("\($0)", at: .dialog) }
+        guard case .turn(let visible) = order.enter("a", at: .dialog(of: nil)) else { Issue.record("no turn"); return }
+        let waiting = (0..<PromptOrder.maximumWaitingCountOfOwner).map { order.enter("\($0)", at: .dialog(of: nil)) }
         #expect(!waiting.contains(.refused))
-        let (late, other) = (order.enter("late", at: .dialog), order.enter(Self.program("1:a"), at: .dialog))
+        let (late, other) = (
+            order.enter("late", at: .dialog(of: nil)), order.enter(Self.program("1:a"), at: .dialog(of: nil))
+        )
         #expect(late == .refused)
         guard case .waits(let ticket) = other else { Issue.record("\(other)"); return }
         let next = order.leave(visible)
@@ -153,10 +157,10 @@ import Testing
             order.enter(Self.program(program), at: place) == .refused
         }
         for count in 0...PromptOrder.maximumWaitingCountOfProgram {
-            let isHeldUp = isRefused("1:a", at: .dialog)
+            let isHeldUp = isRefused("1:a", at: .dialog(of: nil))
             #expect(!isHeldUp, "\(count) wait")
         }
-        let waiting = [isRefused("1:a", at: .dialog), isRefused("2:a", at: .dialog)]
+        let waiting = [isRefused("1:a", at: .dialog(of: nil)), isRefused("2:a", at: .dialog(of: nil))]
         #expect(waiting == [true, false])
         for terminal in UInt32(1)..<8 {
             let isHeldUp = isRefused("1:a", at: .terminal(terminal))
@@ -174,10 +178,12 @@ import Testing
             guard case .turn(let ticket) = entry else { Issue.record("\(entry)"); return }
             tickets.append(ticket)
             guard terminal == 7 else { continue }
-            let ninth = order.enter("0", at: .dialog)
+            let ninth = order.enter("0", at: .dialog(of: nil))
             #expect(ninth == .refused)
         }
-        func isRefused(_ program: String) -> Bool { order.enter(Self.program(program), at: .dialog) == .refused }
+        func isRefused(_ program: String) -> Bool {
+            order.enter(Self.program(program), at: .dialog(of: nil)) == .refused
+        }
         let refusals = [isRefused("new"), order.leave(tickets[0]) != nil, isRefused("1"), isRefused("new")]
         #expect(refusals == [true, false, true, false])
     }

@@ -19,7 +19,7 @@ private final class ScriptedPrompter: PlacingPrompter {
         _ question: PromptQuestion, for caller: PromptCaller
     ) -> Result<PlacedQuestion, PromptUnavailability> {
         if let reason = unplaced.withLock({ $0[caller.program] }) { return .failure(reason) }
-        let place = moved.withLock { $0[caller.program] } ?? .of(terminal: caller.processID)
+        let place = moved.withLock { $0[caller.program] } ?? .of(terminal: caller.processID, of: caller.owner)
         return .success(
             PlacedQuestion(at: place) { [self] live in
                 live.noteShown()
@@ -48,7 +48,9 @@ private final class ScriptedPrompter: PlacingPrompter {
     func waitForQuestion() { #expect(change.wait(timeout: .now() + 120) == .success) }
 
     /// Answers the question that is visible, or the next one.
-    func answer(_ ending: Ending, terminal: Int32 = 0) { answers.withLock { $0[.of(terminal: terminal)] = ending } }
+    func answer(_ ending: Ending, terminal: Int32 = 0, of owner: OwnerID? = nil) {
+        answers.withLock { $0[.of(terminal: terminal, of: owner)] = ending }
+    }
 
     /// From now on nobody can be asked for this program.
     func unplace(_ program: ExactName, because reason: PromptUnavailability) {
@@ -62,7 +64,9 @@ private final class ScriptedPrompter: PlacingPrompter {
 }
 
 extension PromptPlace {
-    fileprivate static func of(terminal: Int32) -> PromptPlace { terminal == 0 ? .dialog : .terminal(UInt32(terminal)) }
+    fileprivate static func of(terminal: Int32, of owner: OwnerID? = nil) -> PromptPlace {
+        terminal == 0 ? .dialog(of: owner) : .terminal(UInt32(terminal))
+    }
 }
 
 private final class TestClock: Sendable {
@@ -89,8 +93,10 @@ private final class TestClock: Sendable {
     }
 
     /// Asks behind a question that is up, and waits until it is in the queue.
-    private func enqueue(_ program: ExactName, terminal: Int32 = 0, waiting count: Int) throws -> Asking {
-        let asking = try ask(program, terminal: terminal)
+    private func enqueue(
+        _ program: ExactName, of owner: OwnerID? = nil, terminal: Int32 = 0, waiting count: Int
+    ) throws -> Asking {
+        let asking = try ask(program, of: owner, terminal: terminal)
         let end = ContinuousClock.now.advanced(by: .seconds(120))
         while queue.waitingCount < count, ContinuousClock.now < end { sched_yield() }
         #expect(queue.waitingCount == count)
@@ -113,6 +119,36 @@ private final class TestClock: Sendable {
         prompter.answer(.confirmed)
         #expect(third.wait() == .confirmed)
         #expect(prompter.programs == ["a", "b", "c"])
+    }
+
+    @Test func `two owners have a dialog each at the same time, and a line each`() throws {
+        let (one, other) = (OwnerID.numbered(1), OwnerID.numbered(2))
+        let first = try ask("a", of: one)
+        prompter.waitForQuestion()
+        let second = try ask("a", of: other)
+        prompter.waitForQuestion()
+        #expect(first.isShown && second.isShown && queue.waitingCount == 0)
+        let behind = try enqueue("b", of: one, waiting: 1)
+        prompter.answer(.confirmed, of: other)
+        #expect(second.wait() == .confirmed)
+        #expect(behind.wait(seconds: 0) == .stillAsking && !behind.isShown)
+        prompter.answer(.confirmed, of: one)
+        #expect(first.wait() == .confirmed)
+        prompter.waitForQuestion()
+        prompter.answer(.confirmed, of: one)
+        #expect(behind.wait() == .confirmed)
+    }
+
+    @Test func `a terminal is one line, whoever is asked there`() throws {
+        let first = try ask("a", of: .numbered(1), terminal: 3)
+        prompter.waitForQuestion()
+        let second = try enqueue("a", of: .numbered(2), terminal: 3, waiting: 1)
+        #expect(!second.isShown)
+        prompter.answer(.confirmed, terminal: 3)
+        #expect(first.wait() == .confirmed)
+        prompter.waitForQuestion()
+        prompter.answer(.confirmed, terminal: 3)
+        #expect(second.wait() == .confirmed)
     }
 
     @Test func `a waiting question that is cancelled leaves without having been shown`() throws {
@@ -200,7 +236,7 @@ private final class TestClock: Sendable {
     private func expectAsked(_ program: ExactName, of owner: OwnerID? = nil, terminal: Int32) throws {
         let asking = try ask(program, of: owner, terminal: terminal)
         prompter.waitForQuestion()
-        prompter.answer(.confirmed, terminal: terminal)
+        prompter.answer(.confirmed, terminal: terminal, of: owner)
         #expect(asking.wait() == .confirmed)
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import ProcessFacts
 import PromptProtocol
 import Settings
 import SystemBusTestSupport
@@ -37,18 +38,15 @@ extension RealPromptTests {
             var configuration = PromptConfiguration()
             configuration.fingerPolicy = policy
             if let facePolicy { configuration.facePolicy = facePolicy }
+            var facts = PlayedFacts()
+            facts.hasLogin = { _, _ in hasLogin }
             let prompter = ProcessPrompter(
                 program: Build.prompt, configuration: configuration, userID: geteuid(),
-                logins: Logins(hasLogin: hasLogin),
+                facts: facts,
                 // No display: a question that the terminal shows without its sensors would come there.
                 buses: SessionBuses(system: "/nonexistent", user: "/nonexistent"),
                 sessions: SeatedPerson(unless: refusal))
             return try Asking(prompter, question, on: process.caller(terminal.slave))
-        }
-
-        private struct Logins: LoginRecords {
-            let hasLogin: Bool
-            func hasLogin(of userID: UInt32, on line: String) -> Bool { hasLogin }
         }
 
         /// The question is put without the sensor, and nobody is told that it is visible.
@@ -162,14 +160,24 @@ extension RealPromptTests {
 
         private var sessions: LogindSessions {
             let unit = "/user.slice/user-\(user).slice/user@\(user).service"
-            let groups: [Int: String] = [
+            let groups: [Int32: String] = [
                 10: "0::/user.slice/user-\(user).slice/session-1.scope\n", 50: "0::\(unit)/app.slice/term.scope\n",
                 51: "12:pids:/\n1:name=systemd:\(unit)\n0::/\n",
                 60: "0::/system.slice/cron.service\n", 61: "0::/system.slice/a.service\(unit)\n",
                 62: "0::/user.slice/user-1.slice/user@1.service/a.scope\n", 63: "0::\(unit)x\n",
                 64: "0::/user.slice/user-\(user).slice/session-1.scope\n", 65: "1:pids:\(unit)\n0::/\n", 66: "",
             ]
-            return LogindSessions(systemBus: bus.path, controlGroups: { groups[Int($0)] })
+            var facts = PlayedFacts()
+            facts.areOthersAbsent = true
+            for (id, text) in groups {
+                facts.processes[id] = .success(PlayedProcess(id) { $0.controlGroups = .success(text) })
+            }
+            // One whose groups cannot be read, one that may not be looked at, and one that is hidden.
+            for (id, failure) in [(80, .absent), (81, .unreadable), (82, .refused)] as [(Int32, FactFailure)] {
+                facts.processes[id] = .success(PlayedProcess(id) { $0.controlGroups = .failure(failure) })
+            }
+            facts.processes[83] = .failure(.refused)
+            return LogindSessions(systemBus: bus.path, facts: facts)
         }
 
         @Test func `a program in a session is where the session is`() throws {
@@ -196,7 +204,7 @@ extension RealPromptTests {
             #expect(refusal(51) == nil)
         }
 
-        @Test(arguments: [60, 61, 62, 63, 64, 65, 66, 67] as [Int32])
+        @Test(arguments: [60, 61, 62, 63, 64, 65, 66, 67, 80, 81, 82, 83] as [Int32])
         func `any other program in no session is nowhere, wherever its user is`(processID: Int32) throws {
             try logind.addSession("here", of: user)
             #expect(refusal(processID) == .withoutSession)
@@ -205,11 +213,6 @@ extension RealPromptTests {
         @Test func `a program in another user's session is nowhere`() throws {
             try logind.addSession("here", of: user + 1)
             #expect(refusal(10) == .withoutSession)
-        }
-
-        @Test func `the groups of this process can be read`() {
-            #expect(ControlGroups.text(ofProcess: getpid())?.contains(":") == true)
-            #expect(ControlGroups.text(ofProcess: 0) == nil)
         }
 
         @Test func `a locked session is none where somebody sees a question`() throws {

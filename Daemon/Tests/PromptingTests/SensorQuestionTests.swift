@@ -1,12 +1,13 @@
 import Foundation
 import Glibc
-import Prompting
 import PromptProtocol
 import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
+
+@testable import Prompting
 
 extension PromptQuestion {
     fileprivate static let touch = PromptSensor(.finger, DisplayText("Touch the sensor."))
@@ -224,6 +225,29 @@ extension RealPromptTests {
             question(.applicationPassword), question(.newPasscode), touched, question(.enterPasscode, [], "b"),
             question(.enterPasscode, [], "a", "sign"), question(.enterPasscode, [], "a", "read", "why"),
             question(isShownInFull: true),
+        ] { #expect(!other.isRepetition(of: first)) }
+    }
+
+    @Test func `a request with its question put again names the same program and the same door`() {
+        func request(
+            _ question: PromptQuestion, program: String = "a", application: String? = "com.a", door: String? = "door",
+            label: String? = "client", processID: Int32 = 7, seconds: Int = 60
+        ) -> PromptRequest {
+            PromptRequest(
+                question: question, program: DisplayText(program), application: application.map { DisplayText($0) },
+                door: door.map { DisplayText($0) }, clientLabel: label.map { DisplayText($0) }, processID: processID,
+                frontEnd: .terminal, timeLimitSeconds: seconds)
+        }
+        let again = PromptQuestion(
+            .enterPasscode, objects: PromptQuestion.passcode.objects, operation: PromptQuestion.passcode.operation,
+            reason: PromptQuestion.passcode.reason, notice: DisplayText("Wrong passcode."))
+        let first = request(.passcode)
+        #expect(first.putting(again) == request(again))
+        #expect(request(again).isRepetition(of: first))
+        for other in [
+            request(again, program: "b"), request(again, application: nil), request(again, door: "other"),
+            request(again, door: nil), request(again, label: "other"), request(again, label: nil),
+            request(again, processID: 8), request(again, seconds: 61), request(.finger),
         ] { #expect(!other.isRepetition(of: first)) }
     }
 

@@ -1,6 +1,7 @@
 import ExactNames
 import Foundation
 import Glibc
+import ProcessFacts
 import Prompting
 import PromptProtocol
 import Settings
@@ -48,7 +49,7 @@ extension RealPromptTests {
             let prompter = ProcessPrompter(
                 program: Build.prompt, configuration: configuration, userID: geteuid(), sessions: SeatedPerson())
             let caller = PromptCaller(
-                processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
+                processID: process.processID, process: try? KernelFacts().hold(process.processID), userID: getuid(),
                 program: "/usr/bin/asker", terminal: nil)
             let asking = try Asking(prompter, Self.long, on: caller)
             try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }

@@ -1,5 +1,6 @@
 import ExactNames
 import Glibc
+import ProcessFacts
 import Prompting
 import PromptProtocol
 import Settings
@@ -31,14 +32,28 @@ struct SheetStage {
         configuration.display = server.display
         configuration.timeLimitSeconds = seconds
         configure(&configuration)
-        return ProcessPrompter(
-            program: Build.prompt, configuration: configuration, userID: geteuid(), buses: buses,
+        return Self.prompter(of: geteuid(), configuration, buses)
+    }
+
+    /// Asks every user on this display.
+    var prompters: OwnerPrompters {
+        var configuration = PromptConfiguration()
+        configuration.frontEnds = [.sheet]
+        configuration.display = server.display
+        return OwnerPrompters { [configuration, buses] userID in Self.prompter(of: userID, configuration, buses) }
+    }
+
+    private static func prompter(
+        of userID: UInt32, _ configuration: PromptConfiguration, _ buses: SessionBuses
+    ) -> ProcessPrompter {
+        ProcessPrompter(
+            program: Build.prompt, configuration: configuration, userID: userID, buses: buses,
             sessions: SeatedPerson())
     }
 
     var caller: PromptCaller {
         PromptCaller(
-            processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
+            processID: process.processID, process: try? KernelFacts().hold(process.processID), userID: getuid(),
             program: "/usr/bin/asker", terminal: nil)
     }
 

@@ -2,16 +2,20 @@ import ExactNames
 import Foundation
 import Glibc
 @testable import Prompting
+import ProcessFacts
 import Settings
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
 
-private struct FixedLogins: LoginRecords {
-    let line: String
-    let userID: UInt32
-    func hasLogin(of userID: UInt32, on line: String) -> Bool { line == self.line && userID == self.userID }
+extension PlayedFacts {
+    /// The kernel's, with one login.
+    fileprivate static func login(of userID: UInt32, on line: String) -> PlayedFacts {
+        var facts = PlayedFacts()
+        facts.hasLogin = { $0 == userID && $1 == line }
+        return facts
+    }
 }
 
 /// A terminal in a devpts that is mounted nowhere, with the number of one in `/dev/pts`.
@@ -61,10 +65,10 @@ extension RealPromptTests {
 
         private func refusal(
             _ descriptor: SharedDescriptor, _ caller: PromptCaller, _ policy: TerminalPolicy = .any,
-            logins: any LoginRecords = SystemLoginRecords()
+            facts: any CallerFacts = KernelFacts()
         ) -> TerminalRefusal? {
             do throws(TerminalRefusal) {
-                _ = try TerminalCheck(policy: policy, logins: logins).verify(descriptor, of: caller)
+                _ = try TerminalCheck(policy: policy, facts: facts).verify(descriptor, of: caller)
                 return nil
             } catch { return error }
         }
@@ -119,12 +123,12 @@ extension RealPromptTests {
             let status = try #require(ProcessStatus(of: attacker.processID))
             #expect(status.terminalDevice == ProcessStatus(of: process.processID)?.terminalDevice)
             let caller = PromptCaller(
-                processID: attacker.processID, process: ProcessHandle(of: attacker.processID), userID: getuid(),
+                processID: attacker.processID, process: try? KernelFacts().hold(attacker.processID), userID: getuid(),
                 program: "x", terminal: nil)
             for policy in [TerminalPolicy.any, .login] {
-                let logins = FixedLogins(line: String(terminal.path.dropFirst(5)), userID: getuid())
-                #expect(refusal(own.slave, caller, policy, logins: logins) == .unnamed)
-                guard case .ambiguous? = refusal(terminal.slave, caller, policy, logins: logins) else {
+                let facts = PlayedFacts.login(of: getuid(), on: String(terminal.path.dropFirst(5)))
+                #expect(refusal(own.slave, caller, policy, facts: facts) == .unnamed)
+                guard case .ambiguous? = refusal(terminal.slave, caller, policy, facts: facts) else {
                     Issue.record("the other's own file")
                     continue
                 }
@@ -169,7 +173,7 @@ extension RealPromptTests {
 
         @Test func `a process without a terminal is refused whatever it passes`() throws {
             let caller = PromptCaller(
-                processID: 1, process: ProcessHandle(of: 1), userID: getuid(), program: "init", terminal: nil)
+                processID: 1, process: try? KernelFacts().hold(1), userID: getuid(), program: "init", terminal: nil)
             #expect(refusal(terminal.slave, caller) == .notControllingTerminal)
         }
 
@@ -182,13 +186,13 @@ extension RealPromptTests {
         @Test func `a later process with the same id is refused`() throws {
             // The handle is another process's that has ended; the id is this one's by now.
             let earlier = try SpawnedProcess("/bin/sleep", ["600"], descriptors: [-1, -1, -1])
-            let handle = try #require(ProcessHandle(of: earlier.processID))
-            #expect(handle.status?.isDead == false)
+            let handle = try KernelFacts().hold(earlier.processID)
+            #expect(try !handle.status().isDead)
             earlier.end()
             let caller = PromptCaller(
                 processID: process.processID, process: handle, userID: getuid(), program: "x", terminal: nil)
             #expect(refusal(terminal.slave, caller) == .callerGone)
-            #expect(handle.status == nil)
+            #expect(throws: FactFailure.absent) { try handle.status() }
         }
 
         @Test func `a caller that ended is refused`() throws {
@@ -204,81 +208,68 @@ extension RealPromptTests {
         @Test func `the policy login asks for a login of that user on that terminal`() throws {
             let caller = try process.caller(nil)
             let line = String(terminal.path.dropFirst(5))
-            #expect(refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid())) == nil)
+            #expect(refusal(terminal.slave, caller, .login, facts: PlayedFacts.login(of: getuid(), on: line)) == nil)
             #expect(
-                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: line, userID: getuid() + 1))
+                refusal(terminal.slave, caller, .login, facts: PlayedFacts.login(of: getuid() + 1, on: line))
                     == .noLogin)
             #expect(
-                refusal(terminal.slave, caller, .login, logins: FixedLogins(line: "pts/x", userID: getuid()))
+                refusal(terminal.slave, caller, .login, facts: PlayedFacts.login(of: getuid(), on: "pts/x"))
                     == .noLogin)
             #expect(refusal(terminal.slave, caller, .login) == .noLogin, "the system knows of no login here")
         }
-    }
-}
 
-@Suite struct ProcessStatusTests {
-    private static let tail =
-        " 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 6950912 2000 18446744073709551615 1 1 0"
+        // MARK: what the kernel does not tell
 
-    private func parse(_ text: String) -> ProcessStatus? { ProcessStatus(parsing: Array(text.utf8)) }
+        private static let status = ProcessStatus(
+            parsing: Array("9 (x) S 1 9 9 34816 9 0 0 0 0 0 0 0 0 0 20 0 1 0 5 1 1".utf8))
+        private static let file = TerminalFact.File(device: 20, inode: 3)
 
-    @Test(arguments: [
-        "bash", "a b", "((sd-pam))", ") R 1 1 1 1 1", "x) S 9 9 9 9 9 (y", "", "line\nend", "żółw",
-    ])
-    func `fields are counted behind the last parenthesis`(_ name: String) throws {
-        let status = try #require(parse("42 (\(name)) S 1 77 40" + Self.tail + "\n"))
-        #expect(status.state == UInt8(ascii: "S"))
-        #expect(status.processGroup == 77)
-        #expect(status.session == 40)
-        #expect(status.terminalDevice == 34816)
-        #expect(status.foregroundGroup == 77)
-        #expect(status.startTime == 987654)
-        #expect(status.isInForeground && !status.isStopped && !status.isDead)
-    }
+        /// A caller whose state is played, on a terminal of its user that is played too.
+        private func refusal(
+            _ status: Result<ProcessStatus, FactFailure>, on file: TerminalFact.File = file, of user: UInt32 = 1000,
+            _ change: (inout PlayedFacts) -> Void = { _ in }
+        ) -> TerminalRefusal? {
+            let process = PlayedProcess(9) { $0.status = status }
+            var facts = PlayedFacts()
+            facts.terminal = TerminalFact(
+                number: 34816, file: Self.file, name: TerminalFact.Name(path: "/dev/pts/0", file: file, owner: user))
+            facts.namesake = .success(nil)
+            change(&facts)
+            let caller = PromptCaller(processID: 9, process: process, userID: 1000, program: "x", terminal: nil)
+            return refusal(terminal.slave, caller, facts: facts)
+        }
 
-    @Test func `a name that is not UTF-8 is no obstacle`() {
-        let text = Array("42 (".utf8) + [0xFF, 0x29, 0xC3] + Array(") S 1 77 40\(Self.tail)".utf8)
-        #expect(ProcessStatus(parsing: text)?.session == 40)
-    }
+        @Test(
+            arguments: [
+                (.absent, .callerGone), (.unreadable, .callerUnreadable), (.refused, .callerUnreadable),
+            ] as [(FactFailure, TerminalRefusal)])
+        func `a caller whose state is not known is refused`(failure: FactFailure, expected: TerminalRefusal) throws {
+            #expect(refusal(.success(try #require(Self.status))) == nil)
+            #expect(refusal(.failure(failure)) == expected)
+        }
 
-    @Test(arguments: [("T", true), ("t", true), ("S", false), ("R", false), ("D", false)])
-    func `stopped is told from waiting`(_ state: String, _ isStopped: Bool) {
-        #expect(parse("42 (x) \(state) 1 77 40" + Self.tail)?.isStopped == isStopped)
-    }
+        @Test func `a process without a handle is gone`() {
+            let caller = PromptCaller(processID: 9, process: nil, userID: 1000, program: "x", terminal: nil)
+            #expect(refusal(terminal.slave, caller) == .callerGone)
+        }
 
-    @Test(arguments: ["Z", "X"]) func `a zombie is dead`(_ state: String) {
-        #expect(parse("42 (x) \(state) 1 77 40" + Self.tail)?.isDead == true)
-    }
+        @Test(arguments: [.absent, .unreadable, .refused] as [FactFailure])
+        func `a terminal is refused while nobody can tell whether another has its number`(failure: FactFailure) throws {
+            let status = try #require(Self.status)
+            #expect(refusal(.success(status)) { $0.namesake = .failure(failure) } == .processesUnreadable)
+            #expect(refusal(.success(status)) { $0.namesake = .success(12) } == .ambiguous(process: 12))
+        }
 
-    @Test func `without a terminal nothing is in the foreground`() throws {
-        let status = try #require(parse("42 (x) S 1 -1 40 0 -1 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1"))
-        #expect(!status.isInForeground)
-        #expect(status.terminalDevice == 0)
-    }
-
-    @Test func `another group in front means background`() {
-        #expect(parse("42 (x) S 1 76 40" + Self.tail)?.isInForeground == false)
-    }
-
-    @Test func `a device number with the highest bit set is read as the kernel means it`() {
-        let text = "42 (x) S 1 77 40 -2147448832 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1"
-        #expect(parse(text)?.terminalDevice == 0x8000_8800)
-    }
-
-    @Test(arguments: [
-        "", ")", "42 (x", "42 (x)", "42 (x) ", "42 (x) S", "42 (x) S 1 77", "42 (x)S 1 77 40 1 1",
-        "42 (x) SS 1 77 40 34816 77",
-        "42 (x) S 1 a 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",
-        "42 (x) S 1 77 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 -5 1 1",
-        "42 (x) S 1 99999999999 40 34816 77 4194560 120 0 0 0 1 2 0 0 20 0 1 0 987654 1 1",
-    ])
-    func `other texts are no status`(_ text: String) {
-        #expect(parse(text) == nil)
-    }
-
-    @Test func `this process is found, and an id that cannot be is not`() {
-        #expect(ProcessStatus(of: getpid())?.session == getsid(0))
-        #expect(ProcessStatus(of: -1) == nil)
-        #expect(ProcessStatus(of: .max) == nil)
+        @Test func `a terminal of another user, and one with another's name, are refused`() throws {
+            let status = try #require(Self.status)
+            #expect(refusal(.success(status), of: 1001) == .otherOwner)
+            #expect(refusal(.success(status), on: TerminalFact.File(device: 21, inode: 3)) == .unnamed)
+            #expect(refusal(.success(status), on: TerminalFact.File(device: 20, inode: 4)) == .unnamed)
+            let unnamed = TerminalFact(number: 34816, file: Self.file, name: nil)
+            #expect(refusal(.success(status)) { $0.terminal = unnamed } == .unnamed)
+            #expect(refusal(.success(status)) { $0.terminal = .some(nil) } == .notATerminal)
+            let other = TerminalFact(number: 34817, file: Self.file, name: nil)
+            #expect(refusal(.success(status)) { $0.terminal = other } == .notControllingTerminal)
+        }
     }
 }

@@ -2,6 +2,7 @@ import CLinuxShims
 import ExactNames
 import Foundation
 import Glibc
+import ProcessFacts
 import Prompting
 import PromptProtocol
 import Settings
@@ -293,7 +294,7 @@ extension RealPromptTests {
                 on: terminal, script: "set -m; sleep 600 & echo \"job $!.\"; echo ready; exec sleep 600")
             let child = try #require(Self.child(of: shell.processID))
             let caller = PromptCaller(
-                processID: child, process: ProcessHandle(of: child), userID: getuid(), program: "job",
+                processID: child, process: try? KernelFacts().hold(child), userID: getuid(), program: "job",
                 terminal: terminal.slave)
             let asking = try Asking(prompter(), .passcode, on: caller)
             #expect(asking.wait() == .unavailable(.terminalRefused(.callerInBackground)))
@@ -459,7 +460,8 @@ extension RealPromptTests {
             let prompter = ProcessPrompter(
                 program: "/nonexistent", configuration: PromptConfiguration(), userID: geteuid())
             let asking = try Asking(prompter, .passcode, on: process.caller(terminal.slave))
-            #expect(asking.wait() == .unavailable(.promptFailed))
+            let reason = "the helper could not be started: posix_spawn /nonexistent: No such file or directory"
+            #expect(asking.wait() == .unavailable(.promptFailed(reason: reason)))
             #expect(terminal.isAsBefore)
         }
 

@@ -1,6 +1,7 @@
 import ExactNames
 import Foundation
 import Glibc
+import ProcessFacts
 import Prompting
 import PromptProtocol
 import Settings
@@ -30,7 +31,7 @@ extension RealPromptTests {
 
         private func start(_ display: String? = nil) throws -> Asking {
             let caller = PromptCaller(
-                processID: process.processID, process: ProcessHandle(of: process.processID), userID: getuid(),
+                processID: process.processID, process: try? KernelFacts().hold(process.processID), userID: getuid(),
                 program: "/usr/bin/asker", terminal: nil)
             return try Asking(prompter(display), .passcode, on: caller)
         }

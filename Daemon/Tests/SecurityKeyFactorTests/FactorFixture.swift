@@ -4,6 +4,7 @@ import Broker
 import BrokerTestSupport
 import CTAP
 import Foundation
+import HelperProcesses
 import OstiaryMessages
 import OwnerKeys
 import Owners
@@ -28,7 +29,7 @@ final class FactorFixture {
     ) throws {
         let ports = try ports ?? TestFolder()
         self.ports = ports
-        let keys = SecurityKeys(program: program, ports: SocketPorts(folder: ports.path), limit: .seconds(30))
+        let keys = SecurityKeys(.spawned(program: program), ports: SocketPorts(folder: ports.path), limit: .seconds(30))
         fixture = try BrokerFixture(
             in: folder, prompts: prompts,
             authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))

@@ -1,6 +1,7 @@
 import AccessControl
 import BrokerTestSupport
 import CLinuxShims
+import HelperProcesses
 import KeySlots
 import OstiaryMessages
 import Owners
@@ -46,7 +47,8 @@ import Testing
         ostiary_overwrite_freed_memory()
         ports = try TestFolder()
         let keys = SecurityKeys(
-            program: Build.program("ostiary-fido"), ports: SocketPorts(folder: ports.path), limit: .seconds(30))
+            .spawned(program: Build.program("ostiary-fido")), ports: SocketPorts(folder: ports.path),
+            limit: .seconds(30))
         fixture = try BrokerFixture(
             stretching: .argon2id, authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))
         let memory = KeyMemory()

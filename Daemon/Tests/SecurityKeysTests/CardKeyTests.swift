@@ -3,6 +3,7 @@ import Cancellations
 import Crypto
 import Foundation
 import Glibc
+import HelperProcesses
 import SecurityKeyTestSupport
 import Synchronization
 import TerminalTestSupport
@@ -24,7 +25,7 @@ struct CardKeyTests {
     init() throws { readers = try TestReaders() }
 
     private func keys(within limit: Duration = .seconds(60)) -> SecurityKeys {
-        SecurityKeys(program: Build.program("ostiary-fido"), ports: CardPorts(), limit: limit)
+        SecurityKeys(.spawned(program: Build.program("ostiary-fido")), ports: CardPorts(), limit: limit)
     }
 
     /// The person holds a card at a reader as soon as the question asks for it.
@@ -179,6 +180,9 @@ struct CardKeyTests {
         let (port, cards) = (readers.ports[0], cards)
         cards.put(try CardKey(at: port, engine))
         try eventually("the card is there") { CardReaders().present().count == 1 }
+        #expect(CardPorts().absence(for: nil) == .insertOrHold(isLying: false))
+        // Other users see no cards.
+        #expect(CardPorts().absence(for: getuid() + 1) == .insert)
         let question = ScriptedQuestion()
         #expect(throws: CredentialRefusal.timedOut) { try create(question, within: .seconds(3)) }
         #expect(question.steps == [.insertOrHold(isLying: true)])
@@ -314,7 +318,7 @@ struct CardKeyTests {
     @Test func `without pcscd there are no readers, and nothing fails`() throws {
         readers.stop()
         #expect(CardReaders().count == 0)
-        #expect(CardPorts().present().isEmpty)
+        #expect(CardPorts().present(to: nil).isEmpty)
         let question = ScriptedQuestion()
         #expect(throws: CredentialRefusal.timedOut) { try create(question, within: .seconds(2)) }
         #expect(question.steps == [.insert])

@@ -21,7 +21,7 @@ import UnixSocket
         fixture = try KeyFixture()
         key = try fixture.plugIn(FIDO2Engine(TestFinger(touches: 0)))
         let ports = SocketPorts(folder: fixture.folder.path)
-        let device = try ports.open(try #require(ports.present().first))
+        let device = try ports.open(try #require(ports.present(to: nil).first), for: nil)
         var ends: [CInt] = [-1, -1]
         try #require(socketpair(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         channel = SharedDescriptor(Descriptor(owning: ends[0]))

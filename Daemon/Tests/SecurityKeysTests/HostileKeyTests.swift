@@ -1,7 +1,10 @@
 import AuthenticatorRequests
 import CTAP
 import Foundation
+import Glibc
+import HelperProcesses
 import SecurityKeyTestSupport
+import StoreTestSupport
 import Synchronization
 import TerminalTestSupport
 import Testing
@@ -74,6 +77,20 @@ import Testing
         #expect(engine.memory.count == 1)
         #expect(silent.requests.count == 3)
         withExtendedLifetime((silent, key)) {}
+    }
+
+    /// A helper's start may take as long as a key has for its description.
+    @Test func `a key that answered in time takes part, though another key's start took longer`() throws {
+        let engine = FIDO2Engine(TestFinger())
+        let key = try fixture.plugIn(engine, named: "a")
+        let late = try fixture.plugIn(FIDO2Engine(TestFinger(touches: 0)), named: "b")
+        let ports = WatchedPorts(ports: SocketPorts(folder: fixture.folder.path)) { port in
+            if port.name == "b" { sleep(11) }
+        }
+        _ = try SecurityKeys(.spawned(program: Build.program("ostiary-fido")), ports: ports, limit: .seconds(40))
+            .create(KeyFixture.creation(), with: ScriptedQuestion(), until: fixture.cancellation)
+        #expect(engine.memory.count == 1)
+        withExtendedLifetime((key, late)) {}
     }
 
     @Test func `a credential without the verification that was required is refused`() throws {

@@ -4,6 +4,7 @@ import Crypto
 import ExactNames
 import Foundation
 import Glibc
+import HelperProcesses
 import SecurityKeyTestSupport
 import StoreTestSupport
 import TerminalTestSupport
@@ -19,7 +20,7 @@ struct KeyFixture {
     init() throws { folder = try TestFolder() }
 
     func keys(within limit: Duration = .seconds(60), program: String = Build.program("ostiary-fido")) -> SecurityKeys {
-        SecurityKeys(program: program, ports: SocketPorts(folder: folder.path), limit: limit)
+        SecurityKeys(.spawned(program: program), ports: SocketPorts(folder: folder.path), limit: limit)
     }
 
     func plugIn(

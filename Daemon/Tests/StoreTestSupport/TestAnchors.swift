@@ -76,7 +76,7 @@ public final class FileAnchorStore: AnchorStore {
     public func save(_ anchor: Anchor) throws {
         try commit("anchor") { content in
             content.numbers = [
-                anchor.count, UInt64(anchor.epoch), anchor.place?.position ?? 0, anchor.place?.storeGeneration ?? 0,
+                anchor.count, UInt64(anchor.epoch), anchor.place.position, anchor.place.storeGeneration,
             ]
             content.head = anchor.head
             content.sealedKey = anchor.sealedKey

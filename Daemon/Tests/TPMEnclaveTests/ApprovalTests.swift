@@ -48,7 +48,7 @@ import Testing
 
     /// A loaded key and its terms, on a connection of the test's own.
     private struct Loaded {
-        let connection: Connection
+        let connection: ChipConnection
         let object: ChipObject
         let terms: SignatureTerms
         let handle: ESYS_TR
@@ -79,7 +79,7 @@ import Testing
     }
 
     private func withLoaded(_ key: WrappedKey? = nil, _ body: (Loaded) throws -> Void) throws {
-        let connection = try Connection(tpm.shared, pinned: nil)
+        let connection = try ChipConnection(tpm.shared, pinned: nil)
         let object = try ChipObject(blob: (key ?? self.key).blob, as: .key)
         let terms = try #require(try ObjectPolicy.terms(.p256, binding))
         var failure: (any Error)?

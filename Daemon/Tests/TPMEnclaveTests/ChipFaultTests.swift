@@ -96,7 +96,7 @@ import Testing
     @Test func `the chip says how long a lockout lasts`() throws {
         let tpm = try SoftwareTPM()
         try tpm.tool("tpm2_dictionarylockout", "--setup-parameters", "--max-tries=3", "--recovery-time=77")
-        let connection = try Connection(tpm.shared, pinned: nil)
+        let connection = try ChipConnection(tpm.shared, pinned: nil)
         #expect(try connection.lockoutInterval() == .seconds(77))
     }
 }

@@ -14,18 +14,17 @@ import Testing
 
     init() throws { tpm = try SoftwareTPM() }
 
-    private func asOwner<Result>(
-        _ password: String = SoftwareTPM.ownerPassword, _ work: () throws -> Result
-    ) rethrows -> Result {
-        try OwnerPassword.lend(SecretBytes(Data(password.utf8)), to: work)
+    private func password(_ text: String = SoftwareTPM.ownerPassword) -> OwnerPassword {
+        OwnerPassword(SecretBytes(Data(text.utf8)))
     }
 
-    private func enclave(_ pinned: StorageKeyName? = nil) throws -> TPMEnclave {
-        try TPMEnclave(at: tpm.shared, storageKey: pinned)
+    private func enclave(_ pinned: StorageKeyName? = nil, as chipOwner: OwnerPassword? = nil) throws -> TPMEnclave {
+        try TPMEnclave(at: tpm.shared, storageKey: pinned, as: chipOwner)
     }
 
-    private func makePasscode(in enclave: TPMEnclave, _ value: UInt8 = 1) throws -> Data {
-        let passcode = try enclave.makePasscode(Material.secret(value), sealing: Material.secret(9), of: owner)
+    private func makePasscode(in enclave: TPMEnclave, as chipOwner: OwnerPassword? = nil) throws -> Data {
+        let passcode = try enclave.makePasscode(
+            Material.secret(1), sealing: Material.secret(9), of: owner, as: chipOwner)
         try enclave.use(passcode, of: owner)
         return passcode
     }
@@ -65,13 +64,9 @@ import Testing
     func `a store is made with the password, and needs it no more`(hasStorageKey: Bool) throws {
         if hasStorageKey { try tpm.keepStorageKey() }
         try tpm.setOwnerPassword()
-        let (enclave, passcode, counter) = try asOwner {
-            let made = try self.enclave()
-            return (
-                made, try makePasscode(in: made),
-                try made.makeCounter(Material.secret(8), of: Data("store".utf8)).counter
-            )
-        }
+        let enclave = try self.enclave(as: password())
+        let passcode = try makePasscode(in: enclave, as: password())
+        let counter = try enclave.makeCounter(Material.secret(8), of: Data("store".utf8), as: password()).counter
         let persistent = try tpm.lastingHandles().filter { $0.hasPrefix("0x81") }
         #expect(persistent == ["0x81000001"])
         try expectDailyWork(in: enclave, passcode: passcode, counter: counter)
@@ -84,7 +79,7 @@ import Testing
 
     @Test func `the key that is made persistent is the one of the machine`() throws {
         try tpm.setOwnerPassword()
-        let made = try asOwner { try enclave() }
+        let made = try enclave(as: password())
         try tpm.tool("tpm2_readpublic", "-c", "0x81000001", "-n", "name")
         #expect(try Data(contentsOf: URL(fileURLWithPath: tpm.path("name"))) == made.storageKey.bytes)
         try tpm.tool("tpm2_evictcontrol", "-C", "o", "-P", SoftwareTPM.ownerPassword, "-c", "0x81000001")
@@ -96,10 +91,10 @@ import Testing
     @Test func `beside another key of the machine the storage key is found again`() throws {
         try tpm.keepForeignSigningKey()
         try tpm.setOwnerPassword()
-        let made = try asOwner { try enclave() }
+        let made = try enclave(as: password())
         #expect(try tpm.lastingHandles() == ["0x81000001", "0x81000002"])
         // Another store takes the same one.
-        #expect(try asOwner { try enclave() }.storageKey == made.storageKey)
+        #expect(try enclave(as: password()).storageKey == made.storageKey)
         #expect(try tpm.lastingHandles() == ["0x81000001", "0x81000002"])
         let key = try made.makeKey()
         try enclave(made.storageKey).open(key).expectSignature()
@@ -112,53 +107,52 @@ import Testing
         try tpm.setOwnerPassword()
         expect(.ownerPassword) { _ = try enclave() }
         for wrong in ["wrong", "", String(repeating: "x", count: 64), String(repeating: "x", count: 65)] {
-            asOwner(wrong) { expect(.wrongOwnerPassword, "\(wrong)") { _ = try enclave() } }
+            expect(.wrongOwnerPassword, "\(wrong)") { _ = try enclave(as: password(wrong)) }
         }
         #expect(try tpm.lastingHandles().isEmpty)
-        let made = try asOwner { try enclave() }
+        let made = try enclave(as: password())
         let before = try tpm.lastingHandles()
         expect(.ownerPassword) { _ = try makePasscode(in: made) }
         expect(.ownerPassword) { _ = try made.makeCounter(Material.secret(8), of: owner) }
-        asOwner("wrong") {
-            expect(.wrongOwnerPassword) { _ = try makePasscode(in: made) }
-            expect(.wrongOwnerPassword) { _ = try made.makeCounter(Material.secret(8), of: owner) }
-        }
+        let wrong = password("wrong")
+        expect(.wrongOwnerPassword) { _ = try makePasscode(in: made, as: wrong) }
+        expect(.wrongOwnerPassword) { _ = try made.makeCounter(Material.secret(8), of: owner, as: wrong) }
         #expect(try tpm.lastingHandles() == before)
         #expect(try tpm.handles() == [0, 0, 0])
     }
 
-    @Test func `the password counts for the lent work alone`() throws {
+    @Test func `the password counts for the one request alone`() throws {
         try tpm.setOwnerPassword()
-        let made = try asOwner { try enclave() }
-        let passcode = try asOwner { try makePasscode(in: made) }
+        let made = try enclave(as: password())
+        let passcode = try makePasscode(in: made, as: password())
         expect(.ownerPassword) { try made.removePasscode(of: owner) }
-        asOwner("wrong") { expect(.wrongOwnerPassword) { try made.removePasscode(of: owner) } }
+        expect(.wrongOwnerPassword) { try made.removePasscode(of: owner, as: password("wrong")) }
         _ = try open(passcode, in: made)
-        try asOwner { try made.removePasscode(of: owner) }
+        try made.removePasscode(of: owner, as: password())
         expect(.unreadable) { _ = try open(passcode, in: made) }
     }
 
     @Test func `no try at the password brings the chip nearer to its lockout`() throws {
         try tpm.setOwnerPassword()
-        for _ in 1...40 { asOwner("wrong") { expect(.wrongOwnerPassword) { _ = try enclave() } } }
+        for _ in 1...40 { expect(.wrongOwnerPassword) { _ = try enclave(as: password("wrong")) } }
         for _ in 1...3 { expect(.ownerPassword) { _ = try enclave() } }
         #expect(try tpm.lockoutCount() == "TPM2_PT_LOCKOUT_COUNTER: 0x0")
-        _ = try asOwner { try enclave() }
+        _ = try enclave(as: password())
     }
 
     @Test(arguments: [1, 31, 32, 33, 48, 63])
     func `a password is as long as its owner made it`(count: Int) throws {
-        let password = String(repeating: "p", count: count)
-        try tpm.setOwnerPassword(password)
-        asOwner(String(password.dropLast()) + "q") { expect(.wrongOwnerPassword) { _ = try enclave() } }
-        _ = try asOwner(password) { try makePasscode(in: try enclave()) }
+        let right = String(repeating: "p", count: count)
+        try tpm.setOwnerPassword(right)
+        expect(.wrongOwnerPassword) { _ = try enclave(as: password(String(right.dropLast()) + "q")) }
+        _ = try makePasscode(in: enclave(as: password(right)), as: password(right))
     }
 
     @Test func `another chip is refused with the right password too, and keeps nothing`() throws {
         let other = try SoftwareTPM()
         let pinned = try TPMEnclave(at: other.shared, storageKey: nil).storageKey
         try tpm.setOwnerPassword()
-        asOwner { expect(.deviceLost) { _ = try enclave(pinned) } }
+        expect(.deviceLost) { _ = try enclave(pinned, as: password()) }
         #expect(try tpm.lastingHandles().isEmpty)
         #expect(try tpm.handles() == [0, 0, 0])
     }
@@ -172,7 +166,7 @@ import Testing
         try tpm.setOwnerPassword()
         try expectDailyWork(in: made, passcode: passcode, counter: counter)
         expect(.ownerPassword) { _ = try enclave(made.storageKey) }
-        let later = try asOwner { try enclave(made.storageKey) }
+        let later = try enclave(made.storageKey, as: password())
         #expect(later.storageKey == made.storageKey)
         for enclave in [later, try enclave(made.storageKey)] {
             try enclave.use(passcode, of: owner)
@@ -182,8 +176,8 @@ import Testing
 
     @Test func `the chip still ends the tries at the passcode`() throws {
         try tpm.setOwnerPassword()
-        let made = try asOwner { try enclave() }
-        let passcode = try asOwner { try makePasscode(in: made) }
+        let made = try enclave(as: password())
+        let passcode = try makePasscode(in: made, as: password())
         for _ in 1...9 { expect(.refused) { _ = try open(passcode, in: made, 2) } }
         expect(.passcodeBlocked) { _ = try open(passcode, in: made, 2) }
         expect(.passcodeBlocked) { _ = try open(passcode, in: made) }
@@ -195,12 +189,10 @@ import Testing
     @Test func `recorded traffic does not hold the password`() throws {
         try tpm.setOwnerPassword()
         let traffic = try tpm.recorded("owner.pcap") { location in
-            try asOwner {
-                let made = try TPMEnclave(at: location, storageKey: nil)
-                _ = try made.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
-                _ = try made.makeCounter(Material.secret(8), of: owner)
-                try made.removePasscode(of: owner)
-            }
+            let made = try TPMEnclave(at: location, storageKey: nil, as: password())
+            _ = try made.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner, as: password())
+            _ = try made.makeCounter(Material.secret(8), of: owner, as: password())
+            try made.removePasscode(of: owner, as: password())
         }
         #expect(traffic.count > 2000)
         #expect(traffic.range(of: Data(SoftwareTPM.ownerPassword.utf8)) == nil)
@@ -237,7 +229,7 @@ import Testing
     func `a program that may read the index may do nothing else with it`(command: TPM2_CC) throws {
         let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         let index = try ChipPasscode(blob: passcode).index
-        let uses: [(String, (Connection, ESYS_TR, ESYS_TR) throws(ChipFault) -> Void)] = [
+        let uses: [(String, (ChipConnection, ESYS_TR, ESYS_TR) throws(ChipFault) -> Void)] = [
             (
                 "write",
                 { (connection, handle, session) throws(ChipFault) in
@@ -278,7 +270,7 @@ import Testing
             ),
         ]
         for (name, use) in uses {
-            let connection = try Connection(tpm.shared, pinned: enclave.storageKey)
+            let connection = try ChipConnection(tpm.shared, pinned: enclave.storageKey)
             #expect(throws: ChipFault.self, "\(name)") {
                 try connection.withReading(of: index, by: command) { (handle, _, session) throws(ChipFault) in
                     try use(connection, handle, session)

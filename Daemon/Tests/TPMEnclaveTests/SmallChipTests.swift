@@ -92,7 +92,7 @@ import Testing
     @Test func `sessions of another program can fill the chip; later it works again`() throws {
         let enclave = try TPMEnclave(at: tpm.shared, storageKey: nil)
         let key = try enclave.makeKey()
-        let other = try Connection(tpm.shared, pinned: nil)
+        let other = try ChipConnection(tpm.shared, pinned: nil)
         _ = try other.sessions()
         expect(.slotsTaken(.sessions)) { _ = try enclave.open(key) }
         // The doctor's questions need sessions too.
@@ -154,7 +154,7 @@ import Testing
         let open = try enclave.open(key)
         try tpm.restart()
         try tpm.tool("tpm2_createprimary", "-C", "n", "-G", "ecc", "-c", "other.ctx")
-        let other = try Connection(tpm.shared, pinned: nil)
+        let other = try ChipConnection(tpm.shared, pinned: nil)
         let sessions = try other.sessions()
         // Not refused: our numbers are another's. There is no room for two new sessions.
         expect(.slotsTaken(.sessions)) { _ = try open.signature(forDigest: Material.digest) }

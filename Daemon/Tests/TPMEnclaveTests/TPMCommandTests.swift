@@ -34,8 +34,9 @@ import Testing
         #expect(commands == expected, sourceLocation: location)
     }
 
-    private func made(in enclave: TPMEnclave) throws -> Data {
-        let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+    private func made(in enclave: TPMEnclave, as chipOwner: OwnerPassword? = nil) throws -> Data {
+        let passcode = try enclave.makePasscode(
+            Material.secret(1), sealing: Material.secret(9), of: owner, as: chipOwner)
         try enclave.use(passcode, of: owner)
         return passcode
     }
@@ -88,10 +89,9 @@ import Testing
     @Test func `where the owner has a password, a wrong passcode is nine commands and an entry five`() throws {
         try tpm.setOwnerPassword()
         try recorded { enclave in
-            let passcode = try OwnerPassword.lend(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8))) {
-                try made(in: enclave)
-            }
-            // The sessions that carried the owner's password have ended with that work.
+            let password = OwnerPassword(SecretBytes(Data(SoftwareTPM.ownerPassword.utf8)))
+            let passcode = try made(in: enclave, as: password)
+            // The sessions that carried the owner's password have ended with that request.
             _ = try session(enclave, passcode)
             try expectCommands([.startSession, .policySecret, .load, .unseal, .flush]) {
                 _ = try session(enclave, passcode)

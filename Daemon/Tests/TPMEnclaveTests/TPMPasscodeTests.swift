@@ -298,7 +298,7 @@ import Testing
         let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: nil)
         let made = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
         try tpm.restart()
-        let other = try Connection(tpm.shared, pinned: nil)
+        let other = try ChipConnection(tpm.shared, pinned: nil)
         let sessions = try other.sessions()
         // There is no room for two new sessions.
         expect(.slotsTaken(.sessions)) {
@@ -312,7 +312,7 @@ import Testing
     }
 
     @Test func `the index's own change is no test for guesses that the chip does not count`() throws {
-        let connection = try Connection(tpm.shared, pinned: enclave.storageKey)
+        let connection = try ChipConnection(tpm.shared, pinned: enclave.storageKey)
         defer { connection.close() }
         for _ in 1...10 {
             #expect(throws: ChipFault.self) {
@@ -379,7 +379,7 @@ import Testing
     }
 
     @Test func `a satisfied session of ours serves nobody who does not share its secret`() throws {
-        let connection = try Connection(tpm.shared, pinned: enclave.storageKey)
+        let connection = try ChipConnection(tpm.shared, pinned: enclave.storageKey)
         defer { connection.close() }
         let parts = try ChipPasscode(blob: passcode)
         try connection.withPolicySession { (session) throws(ChipFault) in
@@ -395,7 +395,7 @@ import Testing
                 do { answer = try tpm.answer(to: command) } catch { throw .malformedAnswer }
                 #expect(answer.count == 10 && answer.suffix(4) != Data(count: 4), "\(Array(answer))")
                 // The session is in order: with its secret it works.
-                let secret = try Connection.unseal(
+                let secret = try ChipConnection.unseal(
                     sealed, authorizedBy: session, connection.sessions(), in: connection.context)
                 #expect(Data(exposing: secret) == Data(repeating: 9, count: 32))
             }

@@ -1,5 +1,5 @@
 public import Glibc
-import Prompting
+import ProcessFacts
 public import Testing
 
 /// A process in a session of its own whose controlling terminal is a pseudo-terminal: what a program in a terminal

@@ -1,4 +1,4 @@
-public import Prompting
+public import ProcessFacts
 
 /// Says of every program that its person sits at this machine, or why not. A stand-in for systemd-logind, which knows nothing of
 /// the processes of a test.

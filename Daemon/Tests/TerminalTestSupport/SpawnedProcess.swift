@@ -1,4 +1,5 @@
 import CLinuxShims
+import Foundation
 import Glibc
 import Synchronization
 import UnixSocket
@@ -69,4 +70,10 @@ public final class SpawnedProcess: Sendable {
             return ending
         }
     }
+}
+
+/// Whether a process with this number is there and not a zombie.
+public func isRunning(_ processID: Int32) -> Bool {
+    guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8) else { return false }
+    return !text.contains(") Z ")
 }

@@ -42,7 +42,9 @@ struct VaultFixture {
         try writer.setLogAnchor(
             LogAnchorRecord(count: 7, head: Data(repeating: 9, count: 32), epoch: 1, sealedKey: Data([8])))
         try writer.setLogEpoch(
-            LogEpochRecord(number: 1, firstIndex: 0, wrappedSeed: WrappedSecret(kind: .passcode, bytes: Data([7]))))
+            LogEpochRecord(
+                number: 1, firstIndex: 0, owner: alice.id,
+                wrappedSeed: WrappedSecret(kind: .passcode, bytes: Data([7]))))
     }
 
     static func keyPair(_ user: UserRecord, role: UInt8, epoch: UInt32 = 1) -> KeyPairRecord {

@@ -72,19 +72,19 @@ struct VaultOpeningTests {
 
     @Test func `a newer store is refused by its version`() throws {
         try open(create: true).close()
-        try VaultFixture.tamper(path, "PRAGMA user_version = 5")
-        #expect(throws: VaultError.tooNew(found: 5, supported: 4)) { try open() }
+        try VaultFixture.tamper(path, "PRAGMA user_version = 6")
+        #expect(throws: VaultError.tooNew(found: 6, supported: 5)) { try open() }
     }
 
-    @Test(arguments: [0, 1, 2, 3] as [UInt32])
+    @Test(arguments: [0, 1, 2, 3, 4] as [UInt32])
     func `a store from before the first kept version is refused by its version, and left alone`(version: UInt32) throws
     {
         try open(create: true).close()
         try VaultFixture.tamper(path, "PRAGMA user_version = \(version)")
         let before = try Data(contentsOf: URL(fileURLWithPath: path))
-        #expect(throws: VaultError.tooOld(found: version, supported: 4)) { try open() }
-        #expect(throws: VaultError.tooOld(found: version, supported: 4)) { try open(create: true) }
-        #expect(throws: VaultError.tooOld(found: version, supported: 4)) {
+        #expect(throws: VaultError.tooOld(found: version, supported: 5)) { try open() }
+        #expect(throws: VaultError.tooOld(found: version, supported: 5)) { try open(create: true) }
+        #expect(throws: VaultError.tooOld(found: version, supported: 5)) {
             try Vault.requirePresentVersion(inFolder: folder.path, ownedBy: geteuid())
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
@@ -95,8 +95,8 @@ struct VaultOpeningTests {
         #expect(throws: VaultError.missing) { try check() }
         try open(create: true).close()
         try check()
-        try VaultFixture.tamper(path, "PRAGMA user_version = 5")
-        #expect(throws: VaultError.tooNew(found: 5, supported: 4)) { try check() }
+        try VaultFixture.tamper(path, "PRAGMA user_version = 6")
+        #expect(throws: VaultError.tooNew(found: 6, supported: 5)) { try check() }
         try VaultFixture.tamper(path, "PRAGMA application_id = 1")
         #expect(throws: VaultError.unreadable(.anotherProgram)) { try check() }
     }

@@ -28,6 +28,7 @@ struct VaultRecordTests {
                 #expect(try reader.object(fixture.right.id, owner: owner) == fixture.right)
                 #expect(try reader.logAnchor()?.count == 7)
                 #expect(try reader.logEpoch(1)?.wrappedSeed.kind == .passcode)
+                #expect(try reader.logEpoch(1)?.owner == fixture.alice.id)
                 #expect(try reader.logEpochs().count == 1)
             }
         }
@@ -151,6 +152,28 @@ struct VaultRecordTests {
         #expect(throws: VaultError.notFound) {
             try vault.write("") { try $0.setKeyPair(VaultFixture.keyPair(fixture.alice, role: 1)) }
         }
+    }
+
+    @Test(arguments: [(true, WrapKind.passcode), (false, .enclave)])
+    func `a seed under a passcode has an owner, and one under the enclave has none`(
+        hasOwner: Bool, kind: WrapKind
+    ) throws {
+        func epoch(_ number: UInt32, owned: Bool) -> LogEpochRecord {
+            LogEpochRecord(
+                number: number, firstIndex: 1, owner: owned ? fixture.bob.id : nil,
+                wrappedSeed: WrappedSecret(kind: kind, bytes: Data([1])))
+        }
+        try vault.write("epochs") { writer in
+            try writer.setLogEpoch(epoch(2, owned: hasOwner))
+            try writer.setLogEpoch(epoch(3, owned: !hasOwner))
+        }
+        #expect(try vault.read { try $0.logEpoch(2) } == epoch(2, owned: hasOwner))
+        let fault = #expect(throws: VaultError.self) { try vault.read { _ = try $0.logEpoch(3) } }
+        guard case .corrupt(let reference, .malformed)? = fault else {
+            Issue.record("\(String(describing: fault))")
+            return
+        }
+        #expect(reference.table == .logEpochs)
     }
 
     @Test func `a transaction that throws leaves no trace`() throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import UnixSocket
@@ -22,17 +23,29 @@ public final class BusThread: Sendable {
     private let name: String
     private let socketPath: String
     private let work: Work
-    private let current = Mutex((state: State.starting, delay: RetryDelay()))
+    private let firstDelay: RetryDelay
+    private let current: Mutex<(state: State, delay: RetryDelay)>
     private let stopping = Atomic(false)
+    /// That of the connection that the thread works with.
+    private let live = Mutex<UnixSocket?>(nil)
+    /// Ends a pause.
+    private let stopped = DispatchSemaphore(value: 0)
 
     /// - Parameters:
     ///   - name: the thread's, at most 15 bytes.
     ///   - socketPath: where the bus listens.
     ///   - work: called on the thread, once for each connection.
-    public init(name: String, socketPath: String, work: @escaping Work) {
+    public convenience init(name: String, socketPath: String, work: @escaping Work) {
+        self.init(name: name, socketPath: socketPath, firstDelay: RetryDelay(), work: work)
+    }
+
+    /// - Parameter firstDelay: before a bus is tried for the second time.
+    init(name: String, socketPath: String, firstDelay: RetryDelay, work: @escaping Work) {
         self.name = name
         self.socketPath = socketPath
+        self.firstDelay = firstDelay
         self.work = work
+        current = Mutex((state: .starting, delay: firstDelay))
     }
 
     public var state: State { current.withLock { $0.state } }
@@ -44,20 +57,32 @@ public final class BusThread: Sendable {
         starter(name) { [self] in run() }
     }
 
-    /// Asks the work to end. Waits for nothing: a thread that waits for the bus ends with the process.
-    public func stop() { stopping.store(true, ordering: .sequentiallyConsistent) }
+    /// Ends the connection, and with it the work; the thread ends soon. Waits for nothing.
+    public func stop() {
+        stopping.store(true, ordering: .sequentiallyConsistent)
+        live.withLock { $0 }?.shutdown()
+        stopped.signal()
+    }
 
     public var isStopped: Bool { stopping.load(ordering: .sequentiallyConsistent) }
 
     /// The work says that bus and service answered: when this connection is lost, the next one is tried soon.
-    public func isWorking() { current.withLock { $0 = (.working, RetryDelay()) } }
+    public func isWorking() { current.withLock { $0 = (.working, firstDelay) } }
 
     private func run() {
         while !isStopped {
             do throws(BusError) {
-                if let socket = connection() { try work(Bus(on: socket), self) } else { pause(.withoutBus) }
+                if let socket = connection() { try work(on: socket) } else { pause(.withoutBus) }
             } catch { pause(.failing(error.description)) }
         }
+    }
+
+    private func work(on socket: UnixSocket) throws(BusError) {
+        live.withLock { $0 = socket }
+        defer { live.withLock { $0 = nil } }
+        // A stop before this did not see the socket; a later one shuts it down.
+        guard !isStopped else { return }
+        try work(Bus(on: socket), self)
     }
 
     private func connection() -> UnixSocket? {
@@ -71,7 +96,7 @@ public final class BusThread: Sendable {
             current.state = state
             return current.delay.next()
         }
-        sleep(UInt32(seconds))
+        _ = stopped.wait(timeout: .now() + .seconds(seconds))
     }
 }
 
@@ -81,7 +106,9 @@ struct RetryDelay {
     static let first = 1
     static let longest = 60
 
-    private var seconds = Self.first
+    private var seconds: Int
+
+    init(seconds: Int = Self.first) { self.seconds = seconds }
 
     /// The delay before the next try, in seconds.
     mutating func next() -> Int {

@@ -29,8 +29,16 @@ public final class AuthorizationContext: Sendable {
     }
 
     private struct Opened {
-        let connection: Connection
+        let connection: DaemonConnection
+        let client: DoorClient?
         let id: UInt64
+
+        func call(
+            _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
+            terminal: TerminalOffer? = nil, cancellation: Cancellation? = nil
+        ) throws -> DaemonAnswer {
+            try connection.call(body, tail: tail, terminal: terminal, for: client, cancellation: cancellation)
+        }
     }
 
     private let client: OstiaryClient
@@ -46,7 +54,15 @@ public final class AuthorizationContext: Sendable {
         self.keepsFactors = keepsFactors
     }
 
+    /// Whether calls of `other` may use the context. One that is made for a door's client is that client's alone.
+    func isOpen(to other: OstiaryClient) -> Bool {
+        client === other || client.actsFor == nil && other.actsFor == nil
+    }
+
     deinit { invalidate() }
+
+    /// Opens the context in the daemon now. A door does it when its client connects.
+    package func begin() throws { _ = try open() }
 
     // MARK: asking
 
@@ -97,20 +113,22 @@ public final class AuthorizationContext: Sendable {
     public func deauthorize() {
         guard let opened = opened.withLock({ $0 }) else { return }
         // A failure means that the connection is gone, and the grants with it.
-        _ = try? opened.connection.call(.deauthorize(.with { $0.contextID = opened.id }))
+        _ = try? opened.call(.deauthorize(.with { $0.contextID = opened.id }))
     }
 
     /// Wipes the context in the daemon and ends the running evaluations. Does not wait.
     public func invalidate() {
         client.grantWatch.remove(self)
         guard let opened = opened.withLock({ $0.take() }) else { return }
-        opened.connection.post(.closeContext(.with { $0.contextID = opened.id }))
+        opened.connection.post(.closeContext(.with { $0.contextID = opened.id }), for: opened.client)
     }
 
     /// Calls `ended`, once and on another thread, when the grant that ``authorize(_:interaction:cancellation:)`` brought has ended:
-    /// by a limit, a lock, the owner's order or the daemon's end. Not after ``invalidate()``.
+    /// by a limit, a lock, the owner's order or the daemon's end. Not after ``invalidate()``, and not for the client of a door.
     public func watchGrant(_ ended: @escaping @Sendable () -> Void) {
         guard let opened = opened.withLock({ $0 }) else { return ended() }
+        // A door's client has contexts that the connection's own requests know nothing of.
+        guard opened.client == nil else { return }
         client.grantWatch.add(self, opened.connection, opened.id, ended)
     }
 
@@ -144,18 +162,18 @@ public final class AuthorizationContext: Sendable {
         }
         switch credential {
         case .some(let secret):
-            _ = try id.connection.call(.setCredential(request), tail: secret)
+            _ = try id.call(.setCredential(request), tail: secret)
         case .none:
             var removal = request
             removal.remove = true
-            _ = try id.connection.call(.setCredential(removal))
+            _ = try id.call(.setCredential(removal))
         }
     }
 
     /// Whether the context holds a credential of `type`.
     public func isCredentialSet(type: Int) throws -> Bool {
         guard let opened = opened.withLock({ $0 }) else { return false }
-        let answer = try opened.connection.call(
+        let answer = try opened.call(
             .credentialState(
                 .with {
                     $0.contextID = opened.id
@@ -175,7 +193,7 @@ public final class AuthorizationContext: Sendable {
         request.rightID = right
         request.algorithm = algorithm
         return try Self.data(
-            id.connection.call(.sign(request), tail: SecretBytes(sending: digest), cancellation: cancellation))
+            id.call(.sign(request), tail: SecretBytes(sending: digest), cancellation: cancellation))
     }
 
     /// Signs a message of at most 1 MiB with an ML-DSA key of the enclave, for a context of at most 255 bytes (FIPS 204).
@@ -187,7 +205,7 @@ public final class AuthorizationContext: Sendable {
             $0.algorithm = "algid:sign:ML-DSA:message:context"
             $0.signatureContext = context
         }
-        return try Self.data(id.connection.call(.sign(request), tail: SecretBytes(sending: message)))
+        return try Self.data(id.call(.sign(request), tail: SecretBytes(sending: message)))
     }
 
     /// Decrypts with the key of a right (ECIES). The plaintext arrives as a secret.
@@ -200,7 +218,7 @@ public final class AuthorizationContext: Sendable {
             $0.rightID = right
             $0.algorithm = algorithm
         }
-        return try id.connection.call(
+        return try id.call(
             .decrypt(request), tail: SecretBytes(sending: ciphertext), cancellation: cancellation
         ).takeTail()
     }
@@ -219,7 +237,7 @@ public final class AuthorizationContext: Sendable {
             $0.requestedSize = UInt32(clamping: requestedSize ?? 0)
             $0.sharedInfo = sharedInfo ?? Data()
         }
-        return try id.connection.call(.exchange(request), cancellation: cancellation).takeTail()
+        return try id.call(.exchange(request), cancellation: cancellation).takeTail()
     }
 
     /// The secret that was stored with a right; throws `noSecret` when there is none.
@@ -229,7 +247,7 @@ public final class AuthorizationContext: Sendable {
             $0.contextID = id.id
             $0.rightID = right
         }
-        return try id.connection.call(.readSecret(request), cancellation: cancellation).takeTail()
+        return try id.call(.readSecret(request), cancellation: cancellation).takeTail()
     }
 
     /// Opens an encapsulated key with an ML-KEM key of the enclave; the shared secret arrives as one.
@@ -241,7 +259,7 @@ public final class AuthorizationContext: Sendable {
             $0.contextID = id.id
             $0.keyID = key
         }
-        return try id.connection.call(
+        return try id.call(
             .decapsulate(request), tail: SecretBytes(sending: encapsulated), cancellation: cancellation
         ).takeTail()
     }
@@ -253,7 +271,7 @@ public final class AuthorizationContext: Sendable {
         let id = try openedForUse()
         let request = WireAttestRequest.with { ($0.contextID, $0.rightID) = (id.id, right) }
         return Data(
-            exposing: try id.connection.call(
+            exposing: try id.call(
                 .attest(request), tail: SecretBytes(sending: challenge), cancellation: cancellation
             ).takeTail())
     }
@@ -262,33 +280,33 @@ public final class AuthorizationContext: Sendable {
 
     /// Calls on the connection that holds this context, which is opened when it is not yet.
     func call(
-        tail: borrowing SecretBytes, terminal: SharedDescriptor?, cancellation: Cancellation?,
+        tail: borrowing SecretBytes, terminal: TerminalOffer?, cancellation: Cancellation?,
         _ body: (UInt64) -> WireRequest.OneOf_Body
     ) throws -> DaemonAnswer {
         let opened = try open()
-        return try opened.connection.call(body(opened.id), tail: tail, terminal: terminal, cancellation: cancellation)
+        return try opened.call(body(opened.id), tail: tail, terminal: terminal, cancellation: cancellation)
     }
 
     /// Opens the context on first use, and again after its connection was lost: with the connection the grants are gone.
     private func open() throws -> Opened {
         try opened.withLock { opened in
             if let current = opened, !current.connection.isLost { return current }
-            let fresh = try openAnew()
+            let fresh = try openAgain()
             opened = fresh
             return fresh
         }
     }
 
-    private func openAnew() throws -> Opened {
-        do { return try openAnew(on: client.connection()) } catch  where Connection.isUnsent(error) {
-            return try openAnew(on: client.connection())
+    private func openAgain() throws -> Opened {
+        do { return try openAgain(on: client.connection()) } catch  where DaemonConnection.isUnsent(error) {
+            return try openAgain(on: client.connection())
         }
     }
 
-    private func openAnew(on connection: Connection) throws -> Opened {
-        let answer = try connection.call(.openContext(.with { $0.keepsFactors = keepsFactors }))
+    private func openAgain(on connection: DaemonConnection) throws -> Opened {
+        let answer = try connection.call(.openContext(.with { $0.keepsFactors = keepsFactors }), for: client.actsFor)
         guard case .context(let context) = answer.body else { throw OstiaryClient.unexpected() }
-        return Opened(connection: connection, id: context.contextID)
+        return Opened(connection: connection, client: client.actsFor, id: context.contextID)
     }
 
     /// The context, for calls that mean nothing on another one.
@@ -303,7 +321,7 @@ public final class AuthorizationContext: Sendable {
         _ interaction: Interaction, _ cancellation: Cancellation?, _ body: (UInt64) -> WireRequest.OneOf_Body
     ) throws -> Grant {
         let opened = try open()
-        let answer = try opened.connection.call(
+        let answer = try opened.call(
             body(opened.id), terminal: interaction.terminal, cancellation: cancellation)
         guard case .granted(let granted) = answer.body else { throw OstiaryClient.unexpected() }
         return Grant(factors: granted.factors, strength: granted.strength, biometry: granted.biometry)

@@ -22,3 +22,9 @@ enum CallerTerminal {
         return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
     }
 }
+
+/// A question may be put on the terminal of this program, or of the client that it acts for.
+struct TerminalOffer {
+    /// The terminal of this program, for one question; nil when there is none.
+    func own() -> SharedDescriptor? { CallerTerminal.open() }
+}

@@ -11,7 +11,7 @@ final class GrantWatch: Sendable {
     typealias Ended = @Sendable () -> Void
 
     private struct Grant {
-        let connection: Connection
+        let connection: DaemonConnection
         let contextID: UInt64
         let ended: Ended
     }
@@ -23,13 +23,15 @@ final class GrantWatch: Sendable {
     }
 
     private let state = Mutex(State())
-    private let connect: @Sendable () throws -> Connection
+    private let connect: @Sendable () throws -> DaemonConnection
 
     /// - Parameter connect: makes a connection to the daemon that runs.
-    init(connect: @escaping @Sendable () throws -> Connection) { self.connect = connect }
+    init(connect: @escaping @Sendable () throws -> DaemonConnection) { self.connect = connect }
 
     /// Calls `ended`, once and on another thread, when the grant of a context has ended.
-    func add(_ context: AuthorizationContext, _ connection: Connection, _ contextID: UInt64, _ ended: @escaping Ended) {
+    func add(
+        _ context: AuthorizationContext, _ connection: DaemonConnection, _ contextID: UInt64, _ ended: @escaping Ended
+    ) {
         let begins = state.withLock { state in
             state.grants[ObjectIdentifier(context)] = Grant(
                 connection: connection, contextID: contextID, ended: ended)
@@ -58,7 +60,7 @@ final class GrantWatch: Sendable {
     }
 
     /// With the connection the grants are gone. If only the wait is impossible, the program notices their ends when it uses them.
-    private func giveUp(_ connection: Connection) {
+    private func giveUp(_ connection: DaemonConnection) {
         let held = try? connection.heldGrants()
         end(on: connection, unless: held ?? [])
         guard held != nil else { return }
@@ -66,7 +68,7 @@ final class GrantWatch: Sendable {
     }
 
     /// A connection whose grants are to be watched; nil when there is none, and the thread ends.
-    private func next() -> Connection? {
+    private func next() -> DaemonConnection? {
         state.withLock { state in
             guard let grant = state.grants.values.first else {
                 state.isRunning = false
@@ -77,7 +79,7 @@ final class GrantWatch: Sendable {
     }
 
     /// Returns when no grant of `connection` is watched any more. Throws when the daemon ended or cannot be waited for.
-    private func watch(_ connection: Connection) throws {
+    private func watch(_ connection: DaemonConnection) throws {
         var listening = try connect()
         var known: UInt64?
         while let wait = beginWait(for: connection) {
@@ -93,11 +95,11 @@ final class GrantWatch: Sendable {
         }
     }
 
-    private func isWatched(_ connection: Connection) -> Bool {
+    private func isWatched(_ connection: DaemonConnection) -> Bool {
         state.withLock { $0.grants.values.contains { $0.connection === connection } }
     }
 
-    private func beginWait(for connection: Connection) -> Cancellation? {
+    private func beginWait(for connection: DaemonConnection) -> Cancellation? {
         state.withLock { state in
             guard state.grants.values.contains(where: { $0.connection === connection }) else {
                 state.wait = nil
@@ -110,11 +112,11 @@ final class GrantWatch: Sendable {
     }
 
     /// Grants that are watched before the daemon is asked; one that comes later is not in its answer.
-    private func grants(on connection: Connection) -> Set<UInt64> {
+    private func grants(on connection: DaemonConnection) -> Set<UInt64> {
         state.withLock { Set($0.grants.values.filter { $0.connection === connection }.map(\.contextID)) }
     }
 
-    private func end(on connection: Connection, unless held: Set<UInt64>, of watched: Set<UInt64>? = nil) {
+    private func end(on connection: DaemonConnection, unless held: Set<UInt64>, of watched: Set<UInt64>? = nil) {
         let ended = state.withLock { state in
             let over = state.grants.filter { _, grant in
                 grant.connection === connection && !held.contains(grant.contextID)
@@ -127,9 +129,9 @@ final class GrantWatch: Sendable {
     }
 }
 
-extension Connection {
+extension DaemonConnection {
     /// Waits until grants of `other` have ended since the daemon said `known`.
-    fileprivate func grantEnds(of other: Connection, unless known: UInt64?, _ cancellation: Cancellation) throws
+    fileprivate func grantEnds(of other: DaemonConnection, unless known: UInt64?, _ cancellation: Cancellation) throws
         -> UInt64
     {
         let request = WireAwaitGrantEndRequest.with { ($0.connection, $0.known) = (other.nonce, known) }

@@ -1,5 +1,4 @@
 import OstiaryMessages
-import UnixSocket
 
 /// How a question to the person is put, if one has to be.
 public struct Interaction: Sendable {
@@ -40,6 +39,6 @@ public struct Interaction: Sendable {
         }
     }
 
-    /// The caller's terminal, when a prompt may come.
-    var terminal: SharedDescriptor? { isAllowed && offersTerminal ? CallerTerminal.open() : nil }
+    /// When a prompt may come.
+    var terminal: TerminalOffer? { isAllowed && offersTerminal ? TerminalOffer() : nil }
 }

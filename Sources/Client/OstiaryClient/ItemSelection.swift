@@ -1,3 +1,4 @@
+import Cancellations
 public import Foundation
 import OstiaryMessages
 
@@ -58,6 +59,8 @@ public struct ItemUse: Sendable {
     public var interaction: Interaction?
     /// A search leaves out items that would ask the person.
     public var skipsProtected: Bool
+    /// Ends the call early, from any thread, and its question with it: the call throws `appCancel`.
+    package var cancellation: Cancellation?
 
     public init(context: AuthorizationContext? = nil, interaction: Interaction? = nil, skipsProtected: Bool = false) {
         self.context = context

@@ -11,6 +11,8 @@ public struct RegisteredApplication: Sendable, Equatable {
     public let webCredentials: [String]
     /// Whether the program may have this machine answer for any relying party, as browsers do.
     public let isBrowser: Bool
+    /// Whether the program may make requests for its clients.
+    public let isDoor: Bool
     /// How far the registration can be trusted, for example `advisory`.
     public let label: String
     /// The file is no longer the one that was registered.
@@ -39,11 +41,12 @@ public struct RegisteredApplication: Sendable, Equatable {
 
     public init(
         path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
-        isBrowser: Bool = false, label: String, isChanged: Bool, isUnverified: Bool = false,
+        isBrowser: Bool = false, isDoor: Bool = false, label: String, isChanged: Bool, isUnverified: Bool = false,
         isOfSystem: Bool, leftBehind: LeftBehind? = nil
     ) {
         self.webCredentials = webCredentials
         self.isBrowser = isBrowser
+        self.isDoor = isDoor
         self.leftBehind = leftBehind
         self.path = path
         self.applicationID = applicationID
@@ -57,10 +60,10 @@ public struct RegisteredApplication: Sendable, Equatable {
 
 extension OstiaryClient {
     /// Gives the program at `path` an application id and access groups, and lets it use the credentials of domains, or of any
-    /// relying party as a browser. The owner is asked.
+    /// relying party as a browser, or make requests for its clients as a door. The owner is asked.
     public func registerApplication(
         path: String, applicationID: String, accessGroups: [String], webCredentials: [String] = [],
-        isBrowser: Bool = false, interaction: Interaction
+        isBrowser: Bool = false, isDoor: Bool = false, interaction: Interaction
     ) throws -> RegisteredApplication {
         try change(interaction) {
             $0.path = path
@@ -68,6 +71,7 @@ extension OstiaryClient {
             $0.accessGroups = accessGroups
             $0.webCredentials = webCredentials
             $0.isBrowser = isBrowser
+            $0.isDoor = isDoor
         }
     }
 
@@ -122,8 +126,9 @@ extension RegisteredApplication {
     init(_ application: WireApplication) {
         self.init(
             path: application.path, applicationID: application.applicationID, accessGroups: application.accessGroups,
-            webCredentials: application.webCredentials, isBrowser: application.isBrowser, label: application.label,
-            isChanged: application.changed, isUnverified: application.unverified, isOfSystem: application.ofSystem,
+            webCredentials: application.webCredentials, isBrowser: application.isBrowser, isDoor: application.isDoor,
+            label: application.label, isChanged: application.changed, isUnverified: application.unverified,
+            isOfSystem: application.ofSystem,
             leftBehind: application.leftBehind.map(LeftBehind.init))
     }
 }

@@ -16,7 +16,7 @@ extension OstiaryClient {
     ) throws -> [UInt8] {
         var bytes = Data(command)
         let answer = try call(
-            .authenticatorCommand(.init()), tail: SecretBytes(taking: &bytes), terminal: CallerTerminal.open(),
+            .authenticatorCommand(.init()), tail: SecretBytes(taking: &bytes), terminal: TerminalOffer(),
             cancellation: cancellation)
         guard case .done = answer.body else { throw Self.unexpected() }
         return unsafe answer.takeTail().withUnsafeBytes { unsafe [UInt8]($0) }

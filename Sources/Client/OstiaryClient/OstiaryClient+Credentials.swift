@@ -11,7 +11,7 @@ extension OstiaryClient {
         outputs: (borrowing SecretBytes) -> Outputs
     ) throws -> (WireRegisteredCredential, Outputs) {
         let answer = try call(
-            .registerCredential(request), terminal: CallerTerminal.open(), cancellation: cancellation)
+            .registerCredential(request), terminal: TerminalOffer(), cancellation: cancellation)
         guard case .registeredCredential(let credential) = answer.body else { throw Self.unexpected() }
         return (credential, outputs(answer.tail))
     }
@@ -21,7 +21,7 @@ extension OstiaryClient {
         _ request: WireAssertCredentialRequest, cancellation: Cancellation? = nil,
         outputs: (borrowing SecretBytes) -> Outputs
     ) throws -> (WireAssertedCredential, Outputs) {
-        let answer = try call(.assertCredential(request), terminal: CallerTerminal.open(), cancellation: cancellation)
+        let answer = try call(.assertCredential(request), terminal: TerminalOffer(), cancellation: cancellation)
         guard case .assertedCredential(let credential) = answer.body else { throw Self.unexpected() }
         return (credential, outputs(answer.tail))
     }

@@ -26,7 +26,7 @@ extension OstiaryClient {
 public final class EnvironmentWatch: Sendable {
     private struct State {
         var client: OstiaryClient
-        var connection: Connection?
+        var connection: DaemonConnection?
         var isEnded = false
     }
 
@@ -67,7 +67,7 @@ public final class EnvironmentWatch: Sendable {
     private static let firstDelay = 0.05
     private static let longestDelay = 60.0
 
-    private func connection() throws -> Connection? {
+    private func connection() throws -> DaemonConnection? {
         let (client, present, isEnded) = state.withLock { ($0.client, $0.connection, $0.isEnded) }
         guard !isEnded else { return nil }
         if let present { return present }

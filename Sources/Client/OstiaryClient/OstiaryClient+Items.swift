@@ -54,20 +54,53 @@ extension OstiaryClient {
         _ selection: ItemSelection, limit: Int? = 1, returningData: Bool = false, returningAttributes: Bool = false,
         use: ItemUse = ItemUse(), _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
     ) throws {
-        var request = WireFindItemsRequest.with {
+        let request = WireFindItemsRequest.with {
             $0.query = selection.message
             $0.returnsData = returningData
             $0.returnsAttributes = returningAttributes
         }
-        var found = 0
+        try forEachPage(of: request, limit: limit) { request in
+            try callAskingSeldom(under: use) { use in .findItems(request.using { $0.use = use }) }
+        } lending: { page, tail in
+            try page.forEachItem(tail: tail, returningData: returningData, body)
+        }
+    }
+
+    /// Lists items without asking anybody and without releasing anything, oldest first. Locked items are there, too, each with its
+    /// ``StoredItem/lock``: a locked one has no attributes. Listing none throws `notFound`, and a daemon that cannot list
+    /// `versionMismatch`.
+    ///
+    /// - Parameters:
+    ///   - limit: the largest number of items; nil for all.
+    ///   - context: tells which rules are satisfied already.
+    package func listItems(
+        _ selection: ItemSelection, limit: Int? = nil, returningAttributes: Bool = false,
+        context: AuthorizationContext? = nil
+    ) throws -> [StoredItem] {
+        let request = WireFindItemsRequest.with {
+            $0.query = selection.message
+            $0.returnsAttributes = returningAttributes
+            $0.listsLocked = true
+        }
+        var items: [StoredItem] = []
+        try forEachPage(of: request, limit: limit) { request in
+            try call(under: ItemUse(context: context)) { use in .findItems(request.using { $0.use = use }) }
+        } lending: { page, _ in
+            items += try page.items.map(StoredItem.init)
+        }
+        return items
+    }
+
+    private func forEachPage(
+        of request: WireFindItemsRequest, limit: Int?, asking ask: (WireFindItemsRequest) throws -> DaemonAnswer,
+        lending body: (WireItemPage, borrowing SecretBytes) throws -> Void
+    ) throws {
+        var (request, found) = (request, 0)
         while true {
             request.limit = limit.map { UInt32(clamping: $0 - found) } ?? 0
-            let answer = try callAskingSeldom(under: use) { use in
-                request.use = use
-                return .findItems(request)
-            }
+            let answer = try ask(request)
             guard case .items(let page) = answer.body else { throw Self.unexpected() }
-            try page.forEachItem(tail: answer.tail, returningData: returningData, body)
+            try body(page, answer.tail)
             found += page.items.count
             // A page that brings nothing forward would be asked for again for ever.
             guard page.next > request.begin, limit.map({ found < $0 }) ?? true else { break }
@@ -190,9 +223,15 @@ extension OstiaryClient {
     ) throws -> DaemonAnswer {
         let terminal = handling == .withholding ? nil : use.interaction?.terminal
         guard let context = use.context else {
-            return try call(body(use.message(contextID: 0, handling)), tail: tail, terminal: terminal)
+            return try call(
+                body(use.message(contextID: 0, handling)), tail: tail, terminal: terminal,
+                cancellation: use.cancellation)
         }
-        return try context.call(tail: tail, terminal: terminal, cancellation: nil) {
+        // The context would speak for its own client, and this client be given what the other one was granted.
+        guard context.isOpen(to: self) else {
+            throw OstiaryError(.init(.invalidParameter), "The context belongs to another client.")
+        }
+        return try context.call(tail: tail, terminal: terminal, cancellation: use.cancellation) {
             body(use.message(contextID: $0, handling))
         }
     }

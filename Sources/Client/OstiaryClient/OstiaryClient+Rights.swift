@@ -30,16 +30,20 @@ extension OstiaryClient {
     /// Stores a right: makes its key and seals the secret. Asks nobody, except for a new application password when the rule
     /// has one.
     ///
-    /// - Parameter replacing: an existing right of that name is destroyed in the same step; otherwise it is kept and the
-    ///   call throws `duplicate`.
+    /// - Parameters:
+    ///   - accessGroup: one of the program's, whose programs all may use the right; nil for this program alone.
+    ///   - replacing: an existing right of that name is destroyed in the same step; otherwise it is kept and the
+    ///     call throws `duplicate`.
     public func createRight(
-        _ identifier: String, accessControl: AccessControl, secret: borrowing SecretBytes? = nil,
-        replacing: Bool = false, interaction: Interaction? = nil, cancellation: Cancellation? = nil
+        _ identifier: String, accessControl: AccessControl, accessGroup: String? = nil,
+        secret: borrowing SecretBytes? = nil, replacing: Bool = false, interaction: Interaction? = nil,
+        cancellation: Cancellation? = nil
     ) throws -> StoredRight {
         var request = WireCreateRightRequest.with {
             $0.identifier = identifier
             $0.accessControl = Data(accessControl.canonicalBytes)
             $0.replace = replacing
+            $0.accessGroup = accessGroup ?? ""
             if let interaction { $0.question = interaction.question }
         }
         switch secret {
@@ -54,10 +58,11 @@ extension OstiaryClient {
         }
     }
 
-    /// The right that this program stored under `identifier`; throws `notFound`, or `itemUnreadable` when its row does not
-    /// verify.
-    public func right(_ identifier: String) throws -> StoredRight {
-        try right(call(.findRight(.with { $0.identifier = identifier })))
+    /// The right that this program, or one of the access group, stored under `identifier`; throws `notFound`, or `itemUnreadable`
+    /// when its row does not verify.
+    public func right(_ identifier: String, accessGroup: String? = nil) throws -> StoredRight {
+        try right(
+            call(.findRight(.with { ($0.identifier, $0.accessGroup) = (identifier, accessGroup ?? "") })))
     }
 
     /// The rights of this program, or of all programs of the user, by name; then those that do not verify.

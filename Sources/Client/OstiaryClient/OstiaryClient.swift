@@ -18,7 +18,9 @@ public final class OstiaryClient: Sendable {
     private let locate: @Sendable () throws -> DaemonLocation
     /// Whether a daemon that does not run is started. Tests start theirs themselves.
     private let startsDaemon: Bool
-    private let connected = Mutex<Connection?>(nil)
+    private let connected: ConnectionInUse
+    /// The process that requests are made for; nil when they are this program's own.
+    let actsFor: DoorClient?
     let grantWatch: GrantWatch
     let environmentWatches = EnvironmentWatches()
     private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
@@ -31,7 +33,24 @@ public final class OstiaryClient: Sendable {
     ) {
         self.locate = locate
         self.startsDaemon = startsDaemon
-        grantWatch = GrantWatch { try Connection(to: locate()) }
+        connected = ConnectionInUse()
+        actsFor = nil
+        grantWatch = GrantWatch { try DaemonConnection(to: locate()) }
+    }
+
+    /// A client on the connection of another one.
+    init(_ other: OstiaryClient, actingFor client: DoorClient) {
+        let locate = other.locate
+        self.locate = locate
+        startsDaemon = other.startsDaemon
+        connected = other.connected
+        actsFor = client
+        grantWatch = GrantWatch { try DaemonConnection(to: locate()) }
+    }
+
+    /// The connection that calls use.
+    private final class ConnectionInUse: Sendable {
+        let connection = Mutex<DaemonConnection?>(nil)
     }
 
     /// A client of the daemon at a given place, which it does not start; only for tests.
@@ -70,8 +89,8 @@ public final class OstiaryClient: Sendable {
     // MARK: the connection
 
     /// The connection in use, or a new one; starts the daemon when none answers.
-    func connection() throws -> Connection {
-        try connected.withLock { connected in
+    func connection() throws -> DaemonConnection {
+        try connected.connection.withLock { connected in
             if let connection = connected, !connection.isLost { return connection }
             let connection = try connect()
             connected = connection
@@ -80,16 +99,16 @@ public final class OstiaryClient: Sendable {
     }
 
     /// A connection beside the one in use, to a daemon that runs.
-    func ownConnection() throws -> Connection { try Connection(to: locate()) }
+    func ownConnection() throws -> DaemonConnection { try DaemonConnection(to: locate()) }
 
-    private func connect() throws -> Connection {
+    private func connect() throws -> DaemonConnection {
         let location = try locate()
         do {
-            return try Connection(to: location)
+            return try DaemonConnection(to: location)
         } catch let error as SystemCallError where startsDaemon && DaemonStarter.canHelp(with: error) {
             try DaemonStarter(location: location).start()
         } catch let error as SystemCallError { throw Self.unreachable(location, error) }
-        do { return try Connection(to: location) } catch let error as SystemCallError {
+        do { return try DaemonConnection(to: location) } catch let error as SystemCallError {
             throw Self.unreachable(location, error)
         }
     }
@@ -106,13 +125,15 @@ public final class OstiaryClient: Sendable {
     /// Calls on the current connection. Calls again on a new one if the daemon had ended before the request was sent.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
-        terminal: SharedDescriptor? = nil,
+        terminal: TerminalOffer? = nil,
         cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         do {
-            return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
-        } catch  where Connection.isUnsent(error) {
-            return try connection().call(body, tail: tail, terminal: terminal, cancellation: cancellation)
+            return try connection().call(
+                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
+        } catch  where DaemonConnection.isUnsent(error) {
+            return try connection().call(
+                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
         }
     }
 

@@ -16,6 +16,11 @@ public struct StoredItem: Sendable, Equatable {
     public let hasData: Bool
     /// The enclave key that the item stands for.
     public let keyID: Data?
+    /// What stands between the program and the item; nil unless it was listed.
+    package private(set) var lock: ItemLock?
+    /// The label of the weakest way to open the item, for example `key-bound`; empty when attributes were not asked for, and from a
+    /// daemon that does not say it.
+    package private(set) var strength = ""
 
     public init(
         id: Data, itemClass: String, attributes: ItemAttributeValues = [:], accessControl: AccessControl? = nil,
@@ -38,6 +43,31 @@ extension StoredItem {
             accessControl: try item.accessControl.isEmpty ? nil : AccessControl(answered: item.accessControl),
             shownAccessControl: item.shownAccessControl, hasData: item.hasData_p,
             keyID: item.keyID.isEmpty ? nil : item.keyID)
+        lock = ItemLock(item.lock)
+        strength = item.strength
+    }
+}
+
+/// What stands between a program and an item.
+package enum ItemLock: Sendable, Equatable {
+    /// Reading it asks nobody.
+    case open
+    /// The store is locked for its class: the passcode opens it.
+    case storeLocked
+    /// Its rule asks for a proof.
+    case needsProof
+    /// Its rule asks for what the context holds, so that reading it asks nobody.
+    case proofHeld
+
+    /// Nil for an item that was not listed. What this version does not know is no open lock.
+    fileprivate init?(_ lock: WireItemLock) {
+        switch lock {
+        case .unspecified: return nil
+        case .open: self = .open
+        case .closed: self = .storeLocked
+        case .ruled, .UNRECOGNIZED: self = .needsProof
+        case .proved: self = .proofHeld
+        }
     }
 }
 

@@ -3,8 +3,8 @@ import Cancellations
 /// Carries the cancellation of a task from an async form to the completion form that it calls.
 ///
 /// The async forms of classes that can be subclassed call the completion form, as the ones that Swift imports from
-/// Objective-C do, so that a subclass which overrides the completion form changes both. A completion form has no
-/// parameter for a cancellation; a task-local value takes it along.
+/// Objective-C do, so that a subclass which overrides the completion form changes both. Apple fixes the parameters of the
+/// completion form, and a program's override may stand in between: no argument gets through, so a task-local value takes it.
 final class CallerCancellation: Sendable {
     /// The cancellation of the async form that is calling, nil when a completion form was called directly.
     @TaskLocal static var current: CallerCancellation?

@@ -56,6 +56,8 @@ extension WireFailureCode {
         case .cooldown: FailureClass("cooldown", .refused)
         case .timedOut: FailureClass("timedOut", .refused)
         case .questionNeeded: FailureClass("questionNeeded", .failed)
+        case .clientChanged: FailureClass("clientChanged", .refused)
+        case .clientRefused: FailureClass("clientRefused", .refused)
 
         case .passcodeNotSet: FailureClass("passcodeNotSet", .failed)
         case .passcodeAlreadySet: FailureClass("passcodeAlreadySet", .failed)

@@ -112,20 +112,64 @@ static void discard(int descriptor) {
 
 int ostiary_kept_descriptors(void) { return atomic_load(&kept); }
 
-int ostiary_take_device(int descriptor) {
+static ostiary_passed_kind kind_of(int descriptor) {
   ostiary_file_identity identity;
-  if (ostiary_identify_open(descriptor, &identity) == 0 && S_ISCHR(identity.mode)) return 1;
-  discard(descriptor);
-  return 0;
+  if (ostiary_identify_open(descriptor, &identity) != 0) return OSTIARY_PASSED_OTHER;
+  if (S_ISCHR(identity.mode)) return OSTIARY_PASSED_DEVICE;
+  if (S_ISSOCK(identity.mode)) return OSTIARY_PASSED_SOCKET;
+  // A pidfd has no type of file. No file of a file system is like that, so nobody's server is asked for its description.
+  if ((identity.mode & S_IFMT) == 0 && ostiary_process_of(descriptor) != -1) return OSTIARY_PASSED_PROCESS;
+  return OSTIARY_PASSED_OTHER;
 }
 
-static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
+ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client) {
+  ostiary_passed_kind kind = kind_of(descriptor);
+  if (kind == OSTIARY_PASSED_DEVICE) return kind;
+  if (takes_client && kind != OSTIARY_PASSED_OTHER) return kind;
+  discard(descriptor);
+  return OSTIARY_PASSED_OTHER;
+}
+
+pid_t ostiary_process_of(int descriptor) {
+  // A pidfd of a thread (PIDFD_THREAD, which is O_EXCL) ends with the thread, and not with the process.
+  int flags = fcntl(descriptor, F_GETFL);
+  if (flags < 0 || flags & O_EXCL) return -1;
+  char path[48];
+  char text[512];
+  snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", descriptor);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return -1;
+  ssize_t count = read(file, text, sizeof(text) - 1);
+  close(file);
+  if (count <= 0) return -1;
+  text[count] = 0;
+  const char *line = strstr(text, "\nPid:\t");
+  if (!line) return -1;
+  // -1 for a process that was reaped, 0 for one that this process has no number for: neither is a process that can be named.
+  long pid = strtol(line + 6, NULL, 10);
+  return pid > 0 && pid <= INT32_MAX ? (pid_t)pid : 0;
+}
+
+int ostiary_connection_of(int descriptor, uint64_t *cookie) {
+  int domain = 0, type = 0, listens = 0;
+  socklen_t length = sizeof(int);
+  if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain != AF_UNIX) return 0;
+  length = sizeof(int);
+  if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) != 0) return 0;
+  if (type != SOCK_STREAM && type != SOCK_SEQPACKET) return 0;
+  length = sizeof(int);
+  if (getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || listens) return 0;
+  length = sizeof(*cookie);
+  return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, cookie, &length) == 0;
+}
+
+static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender, int limit) {
   size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
   for (size_t i = 0; i < count; i++) {
     int descriptor;
     memcpy(&descriptor, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
-    if (sender->descriptor == -1) {
-      sender->descriptor = descriptor;
+    if (sender->descriptor_count < limit) {
+      sender->descriptors[sender->descriptor_count++] = descriptor;
     } else {
       discard(descriptor);
       sender->refused_descriptors++;
@@ -133,18 +177,24 @@ static void take_descriptors(struct cmsghdr *header, ostiary_sender *sender) {
   }
 }
 
+// As many as may come with one receive.
+static int descriptor_limit(int expected) {
+  if (expected & OSTIARY_RECEIVE_DESCRIPTORS) return OSTIARY_PASSED_DESCRIPTORS;
+  return expected & OSTIARY_RECEIVE_DESCRIPTOR ? 1 : 0;
+}
+
 ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, int expected, ostiary_sender *sender) {
-  // The kernel puts the credentials first, and then as many descriptors as there is room for (MSG_CTRUNC). The length of one,
-  // and not its padded space, which would hold a second one.
-  _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_LEN(sizeof(int))];
+  // The kernel puts the credentials first, and then as many descriptors as there is room for (MSG_CTRUNC). Their length, and
+  // not their padded space, which could hold one more.
+  _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_LEN(OSTIARY_PASSED_DESCRIPTORS * sizeof(int))];
   int is_full = atomic_load(&kept) >= OSTIARY_KEPT_DESCRIPTORS;
+  int limit = descriptor_limit(expected);
   size_t room = expected & OSTIARY_RECEIVE_SENDER ? CMSG_SPACE(sizeof(struct ucred)) : 0;
-  if (expected & OSTIARY_RECEIVE_DESCRIPTOR && !is_full) room += CMSG_LEN(sizeof(int));
+  if (limit > 0 && !is_full) room += CMSG_LEN(limit * sizeof(int));
   struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
   struct msghdr message = {
       .msg_iov = &vector, .msg_iovlen = 1, .msg_control = room ? control : NULL, .msg_controllen = room};
   memset(sender, 0, sizeof(*sender));
-  sender->descriptor = -1;
   ssize_t received;
   do {
     received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
@@ -160,33 +210,37 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, int expected,
       sender->uid = credentials.uid;
       sender->gid = credentials.gid;
     } else if (header->cmsg_type == SCM_RIGHTS) {
-      take_descriptors(header, sender);
+      take_descriptors(header, sender, limit);
     }
   }
   // The kernel dropped some itself: no room in `control`, or no free descriptor number.
-  if (message.msg_flags & MSG_CTRUNC && !(expected & OSTIARY_RECEIVE_DESCRIPTOR && is_full)) sender->refused_descriptors++;
+  if (message.msg_flags & MSG_CTRUNC && !(limit > 0 && is_full)) sender->refused_descriptors++;
   return received;
 }
 
-static ssize_t send_with_descriptor(int socket, const void *bytes, size_t count, int descriptor) {
-  char control[CMSG_SPACE(sizeof(int))];
+static ssize_t send_with_descriptors(int socket, const void *bytes, size_t count, const int *descriptors, int number) {
+  _Alignas(struct cmsghdr) char control[CMSG_SPACE(OSTIARY_PASSED_DESCRIPTORS * sizeof(int))];
   struct iovec vector = {.iov_base = (void *)bytes, .iov_len = count};
   struct msghdr message = {
-      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+      .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(number * sizeof(int))};
   memset(control, 0, sizeof(control));
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+  header->cmsg_len = CMSG_LEN(number * sizeof(int));
+  memcpy(CMSG_DATA(header), descriptors, number * sizeof(int));
   return sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor) {
+ssize_t ostiary_send(int socket, const void *bytes, size_t count, const int *descriptors, int number) {
+  if (number > OSTIARY_PASSED_DESCRIPTORS) {
+    errno = EINVAL;
+    return -1;
+  }
   ssize_t sent;
   do {
-    sent = descriptor == -1 ? send(socket, bytes, count, MSG_NOSIGNAL)
-                            : send_with_descriptor(socket, bytes, count, descriptor);
+    sent = number <= 0 ? send(socket, bytes, count, MSG_NOSIGNAL)
+                       : send_with_descriptors(socket, bytes, count, descriptors, number);
   } while (sent < 0 && errno == EINTR);
   return sent;
 }

@@ -13,6 +13,8 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     /// The registered program was rebuilt or upgraded and stays the same program.
     public var adopts = false
     public var question = WireQuestion()
+    /// Since protocol 8: it is a door: it may make requests for its clients.
+    public var isDoor = false
 
     public init() {}
 
@@ -24,6 +26,7 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
         coder.field(&isBrowser)
         coder.field(&adopts)
         coder.field(&question)
+        coder.field(&isDoor, since: 8)
     }
 }
 
@@ -67,6 +70,8 @@ public struct WireApplication: WireMessage, FieldList {
     public var ofSystem = false
     /// Set only in the answer to a registration.
     public var leftBehind: WireLeftBehind?
+    /// Since protocol 8: whether it may make requests for its clients.
+    public var isDoor = false
 
     public init() {}
 
@@ -81,6 +86,7 @@ public struct WireApplication: WireMessage, FieldList {
         coder.field(&unverified)
         coder.field(&ofSystem)
         coder.field(&leftBehind)
+        coder.field(&isDoor, since: 8)
     }
 }
 

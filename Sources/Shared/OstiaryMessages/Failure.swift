@@ -49,6 +49,11 @@ public enum WireFailureCode: Int, CaseIterable, Sendable {
     case timedOut = 31
     /// Nothing was done: send the request again with the question and the terminal.
     case questionNeeded = 32
+    /// The client of a door has ended, or is another program than the one that its first request was made for. The door's connection
+    /// goes on.
+    case clientChanged = 33
+    /// The door cannot act for that client. The door's connection goes on.
+    case clientRefused = 34
 
     // Passcode and devices.
     case passcodeNotSet = 40

@@ -40,7 +40,7 @@ extension FieldList {
     }
 }
 
-extension FieldList where Self: FrameMessage {
+extension WireValue where Self: FrameMessage {
     // Inlined into the concrete types, so that the compiler makes one specialised function for each.
     @inline(__always)
     func encoded(

@@ -160,6 +160,8 @@ public struct WireFindItemsRequest: WireMessage, FieldList {
     public var use = WireItemUse()
     /// 0, or `next` of the page before.
     public var begin: UInt64 = 0
+    /// Since protocol 8: locked items are answered too, each with its lock. Nobody is asked, and no data is answered.
+    public var listsLocked = false
 
     public init() {}
 
@@ -170,6 +172,7 @@ public struct WireFindItemsRequest: WireMessage, FieldList {
         coder.field(&returnsAttributes)
         coder.field(&use)
         coder.field(&begin)
+        coder.field(&listsLocked, since: 8)
     }
 }
 
@@ -223,6 +226,10 @@ public struct WireItem: WireMessage, FieldList {
     /// The size of the item's part of the tail.
     public var dataByteCount: UInt32 = 0
     public var keyID = Data()
+    /// Since protocol 8, for a find that lists locked items.
+    public var lock = WireItemLock.unspecified
+    /// Since protocol 8: the label of the weakest way to open the item. Empty when attributes were not asked for.
+    public var strength = ""
 
     public init() {}
 
@@ -235,6 +242,44 @@ public struct WireItem: WireMessage, FieldList {
         coder.field(&hasData_p)
         coder.field(&dataByteCount)
         coder.field(&keyID)
+        coder.field(&lock, since: 8)
+        coder.field(&strength, since: 8)
+    }
+}
+
+/// What stands between a program and an item.
+public enum WireItemLock: WireNumber, WireValue {
+    case unspecified
+    /// Nobody would be asked.
+    case open
+    /// The item's class is closed until the passcode is entered.
+    case closed
+    /// The item's rule asks for a proof.
+    case ruled
+    /// The item's rule asks for what the context holds.
+    case proved
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .open
+        case 2: self = .closed
+        case 3: self = .ruled
+        case 4: self = .proved
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .open: 1
+        case .closed: 2
+        case .ruled: 3
+        case .proved: 4
+        case .UNRECOGNIZED(let number): number
+        }
     }
 }
 

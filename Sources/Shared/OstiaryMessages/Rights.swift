@@ -10,6 +10,8 @@ public struct WireCreateRightRequest: WireMessage, FieldList {
     public var hasSecret_p = false
     /// For a rule with an application password, which the person chooses now.
     public var question = WireQuestion()
+    /// Since protocol 8: one of the caller's access groups, whose programs all may use the right; empty for the program alone.
+    public var accessGroup = ""
 
     public init() {}
 
@@ -19,6 +21,7 @@ public struct WireCreateRightRequest: WireMessage, FieldList {
         coder.field(&replace)
         coder.field(&hasSecret_p)
         coder.field(&question)
+        coder.field(&accessGroup, since: 8)
     }
 }
 
@@ -34,7 +37,7 @@ public struct WireRight: WireMessage, FieldList {
     /// Seconds since 1970.
     public var createdAt = 0.0
     public var enclaveKind = ""
-    /// The program that created the right, as the daemon saw it.
+    /// The program that created the right, as the daemon saw it, or the access group that it belongs to.
     public var application = ""
     /// Set only in lists, for a row that is refused. Only the id is then set besides it.
     public var unreadableBecause = ""
@@ -57,11 +60,14 @@ public struct WireRight: WireMessage, FieldList {
 /// Answered by ``WireRight``.
 public struct WireFindRightRequest: WireMessage, FieldList {
     public var identifier = ""
+    /// Since protocol 8: as of ``WireCreateRightRequest``.
+    public var accessGroup = ""
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&identifier)
+        coder.field(&accessGroup, since: 8)
     }
 }
 
@@ -70,12 +76,15 @@ public struct WireListRightsRequest: WireMessage, FieldList {
     public var ofAllApplications = false
     /// ``WireRightList/next`` of the page before; empty for the first page.
     public var cursor = Data()
+    /// Since protocol 8: as of ``WireCreateRightRequest``.
+    public var accessGroup = ""
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&ofAllApplications)
         coder.field(&cursor)
+        coder.field(&accessGroup, since: 8)
     }
 }
 
@@ -100,6 +109,8 @@ public struct WireRemoveRightRequest: WireMessage, FieldList {
     }
 
     public var which: OneOf_Which?
+    /// Since protocol 8: of a right that is named by its identifier, as of ``WireCreateRightRequest``.
+    public var accessGroup = ""
     /// Empty when the request names the right by its id.
     public var identifier: String { if case .identifier(let name)? = which { name } else { "" } }
 
@@ -107,6 +118,7 @@ public struct WireRemoveRightRequest: WireMessage, FieldList {
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&which)
+        coder.field(&accessGroup, since: 8)
     }
 }
 

@@ -1,7 +1,7 @@
 public import CanonicalEncoding
 
 /// A program's request. The daemon's `RequestTable.swift` says what it accepts of each request, and when.
-public struct WireRequest: FrameMessage, FieldList {
+public struct WireRequest: FrameMessage, WireValue {
     /// Numbers never change their meaning and are never reused.
     ///
     /// Large messages are boxed (`indirect`). Otherwise every small message would take the space of the largest.
@@ -46,6 +46,7 @@ public struct WireRequest: FrameMessage, FieldList {
         indirect case findItems(WireFindItemsRequest)
         indirect case updateItems(WireUpdateItemsRequest)
         indirect case deleteItems(WireDeleteItemsRequest)
+        case watchItems(WireWatchItemsRequest)
 
         indirect case createKey(WireCreateKeyRequest)
         case findKey(WireFindKeyRequest)
@@ -81,12 +82,67 @@ public struct WireRequest: FrameMessage, FieldList {
     public var id: UInt64 = 0
     /// A request without a body ends the connection.
     public var body: OneOf_Body?
+    /// Since protocol 8: the client of a door that the request is made for; nil for the program that is connected.
+    public var onBehalf: WireOnBehalf?
 
     public init() {}
 
-    mutating func fields(_ coder: inout some FieldCoder) {
-        coder.field(&id)
-        coder.field(&body)
+    /// Stands before a client and the request that is made for it, where the request's own number stands otherwise. So a request of
+    /// the program itself has the same bytes as before there were clients.
+    private static let clientNumber: UInt8 = 120
+    /// Older daemons would take a request for a client for one of the door's own.
+    public static let clientVersion: UInt32 = 8
+
+    func write(to writer: inout FieldWriter) {
+        id.write(to: &writer)
+        writer.write(flag: body != nil)
+        guard let body else { return }
+        if let onBehalf {
+            guard writer.version >= Self.clientVersion else { return writer.fail(.malformed) }
+            writer.write(choice: Self.clientNumber, onBehalf)
+        }
+        body.write(to: &writer)
+    }
+
+    static func read(from reader: inout FieldReader) -> WireRequest? {
+        guard let id = UInt64.read(from: &reader), let isThere = Bool.read(from: &reader) else { return nil }
+        var request = WireRequest()
+        request.id = id
+        guard isThere else { return request }
+        guard var number = readNumber(from: &reader) else { return nil }
+        if number == clientNumber, reader.version >= clientVersion {
+            guard let client = WireOnBehalf.read(from: &reader), let next = readNumber(from: &reader) else {
+                return nil
+            }
+            (request.onBehalf, number) = (client, next)
+        }
+        guard let body = OneOf_Body(number: number, from: &reader) else {
+            reader.fail(.unknownChoice)
+            return nil
+        }
+        request.body = body
+        return request
+    }
+
+    private static func readNumber(from reader: inout FieldReader) -> UInt8? {
+        reader.read { canonical throws(CanonicalEncodingError) in try canonical.read(UInt8.self) }
+    }
+}
+
+extension WireRequest.OneOf_Body {
+    /// The oldest version in which the request means what it says. A program sends it in no older one: there the daemon would not
+    /// know it, or would overlook a field.
+    public var oldestVersion: UInt32 {
+        switch self {
+        case .createRight(let create) where !create.accessGroup.isEmpty: 8
+        case .findRight(let find) where !find.accessGroup.isEmpty: 8
+        case .listRights(let list) where !list.accessGroup.isEmpty: 8
+        case .removeRight(let remove) where !remove.accessGroup.isEmpty: 8
+        case .registerApplication(let registration) where registration.isDoor: 8
+        case .watchItems: 8
+        case .findItems(let find) where find.listsLocked: 8
+        default: ProtocolVersions.ofThisBuild.oldest
+        }
     }
 }
 
@@ -140,6 +196,7 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .findItems(let message): writer.write(choice: 61, message)
         case .updateItems(let message): writer.write(choice: 62, message)
         case .deleteItems(let message): writer.write(choice: 63, message)
+        case .watchItems(let message): writer.write(choice: 68, message)
         case .createKey(let message): writer.write(choice: 70, message)
         case .findKey(let message): writer.write(choice: 71, message)
         case .removeKey(let message): writer.write(choice: 72, message)
@@ -204,6 +261,7 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 65: reader.choice(Self.enrollSecurityKey)
             case 66: reader.choice(Self.removeSecurityKey)
             case 67: reader.choice(Self.securityKeyPIN)
+            case 68: reader.choice(since: 8, Self.watchItems)
             case 70: reader.choice(Self.createKey)
             case 71: reader.choice(Self.findKey)
             case 72: reader.choice(Self.removeKey)

@@ -67,22 +67,24 @@ public enum FrameError: Error, Equatable, Sendable {
 
 /// Sends messages as frames.
 public enum FrameWriter {
-    /// Sends `message` and the raw tail behind it in one call to the kernel; a descriptor travels with the first byte.
+    /// Sends `message` and the raw tail behind it in one call to the kernel; descriptors travel with the first byte.
     ///
     /// The caller makes sure that one thread at a time sends on a socket. The buffer that held the tail is wiped.
     ///
-    /// - Parameter version: the version of the protocol that both sides agreed on.
+    /// - Parameters:
+    ///   - descriptors: at most ``UnixSocket/passedDescriptorCount``.
+    ///   - version: the version of the protocol that both sides agreed on.
     @specialized(where Message == WireRequest)
     @specialized(where Message == WireReply)
     public static func send<Message: FrameMessage>(
-        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptor: CInt = -1,
+        _ message: Message, tail: borrowing SecretBytes = SecretBytes(zeroed: 0), descriptors: [CInt] = [],
         in version: UInt32 = WireLimits.protocolVersion, on socket: UnixSocket
     ) throws(FrameWriteError) {
         var frame: [UInt8]
         do { frame = try Self.frame(message, tail: tail, in: version) } catch { throw .frame(error) }
         defer { if !tail.isEmpty { unsafe frame.withUnsafeMutableBytes { unsafe wipe($0) } } }
         let sent = unsafe frame.withUnsafeBytes { bytes in
-            Result { () throws(SystemCallError) in try unsafe socket.send(bytes, descriptor: descriptor) }
+            Result { () throws(SystemCallError) in try unsafe socket.send(bytes, descriptors: descriptors) }
         }
         if case .failure(let error) = sent { throw .system(error) }
     }

@@ -3,12 +3,13 @@ public import OstiaryMessages
 public import SecretMemory
 public import UnixSocket
 
-/// One frame as it came in: the message's bytes, the raw tail, and a descriptor that came along.
+/// One frame as it came in: the message's bytes, the raw tail, and the descriptors that came along.
 public struct IncomingFrame<Message: FrameMessage>: ~Copyable {
     public let message: Message
     /// The raw tail; wiped with the frame.
     public let tail: SecretBytes
-    public let descriptor: SharedDescriptor?
+    /// In the order of the sender.
+    public let descriptors: [PassedDescriptor]
 
     /// The tail alone, given up by the frame.
     public consuming func takeTail() -> SecretBytes { tail }
@@ -25,9 +26,9 @@ public enum FrameReadError: Error, Equatable, Sendable {
     case unfinished
     /// Bytes came from another process than the one that connected, or the kernel did not say from whom.
     case foreignSender
-    /// More than one descriptor came with a frame, or one where none may come.
+    /// More descriptors came with a frame than may come, or one where none may come.
     case surplusDescriptors
-    /// A descriptor came that is not a device's, so it cannot be a terminal.
+    /// A descriptor came of a file that no descriptor of this connection can be of.
     case foreignDescriptor
     case system(SystemCallError)
 }
@@ -56,9 +57,9 @@ public struct FrameReader: ~Copyable {
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
-    /// A passed descriptor belongs to the frame that holds the last byte of the receive that brought it: the kernel never
+    /// Passed descriptors belong to the frame that holds the last byte of the receive that brought them: the kernel never
     /// reads past bytes that carry descriptors.
-    private var passed: (descriptor: SharedDescriptor, lastByte: Int)?
+    private var passed: (descriptors: [PassedDescriptor], lastByte: Int)?
 
     /// - Parameters:
     ///   - sender: whom every byte must come from.
@@ -104,18 +105,21 @@ public struct FrameReader: ~Copyable {
         } catch { throw .frame(.malformed) }
         let tail = unsafe SecretBytes(
             copying: UnsafeRawBufferPointer(rebasing: buffer[tailStart..<tailStart + header.tailByteCount]))
-        let descriptor = takeDescriptor(endingAt: start + frameByteCount)
+        let descriptors = takeDescriptors(endingAt: start + frameByteCount)
         consume(frameByteCount)
         deadline = handshakeDeadline
-        return IncomingFrame(message: message, tail: tail, descriptor: descriptor)
+        return IncomingFrame(message: message, tail: tail, descriptors: descriptors)
     }
 
-    /// The other side is known now: its frames come when they come, and one descriptor may come with each. Before, the kernel
+    /// The other side is known now: its frames come when they come, and a terminal may come with each. Before, the kernel
     /// drops each descriptor that is sent, and the connection ends.
-    public mutating func endHandshake() {
+    ///
+    /// - Parameter takesClients: whether up to ``UnixSocket/passedDescriptorCount`` descriptors may come with a frame, of terminals,
+    ///   sockets and processes.
+    public mutating func endHandshake(takesClients: Bool = false) {
         handshakeDeadline = nil
         deadline = nil
-        expectation.insert(.descriptor)
+        expectation.insert(takesClients ? .descriptors : .descriptor)
     }
 
     /// From now on all frames have the version of the protocol that both sides agreed on. Before, they have the newest one; the
@@ -168,15 +172,16 @@ public struct FrameReader: ~Copyable {
             received = try unsafe socket.receive(
                 into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]), expecting: expectation)
         } catch { throw .system(error) }
-        let descriptor = SharedDescriptor(passedDevice: received.descriptor)
+        let takesClients = expectation.contains(.descriptors)
+        let descriptors = received.descriptors.compactMap { PassedDescriptor(taking: $0, orClient: takesClients) }
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }
         if let sender, received.sender != sender { throw .foreignSender }
         guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }
-        guard received.descriptor < 0 || descriptor != nil else { throw .foreignDescriptor }
+        guard descriptors.count == received.descriptors.count else { throw .foreignDescriptor }
         end += received.count
-        if let descriptor {
+        if !descriptors.isEmpty {
             guard passed == nil else { throw .surplusDescriptors }
-            passed = (descriptor, end - 1)
+            passed = (descriptors, end - 1)
         }
     }
 
@@ -198,10 +203,10 @@ public struct FrameReader: ~Copyable {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    private mutating func takeDescriptor(endingAt end: Int) -> SharedDescriptor? {
-        guard let passed, passed.lastByte < end else { return nil }
+    private mutating func takeDescriptors(endingAt end: Int) -> [PassedDescriptor] {
+        guard let passed, passed.lastByte < end else { return [] }
         self.passed = nil
-        return passed.descriptor
+        return passed.descriptors
     }
 
     private mutating func consume(_ count: Int) {
@@ -225,7 +230,7 @@ public struct FrameReader: ~Copyable {
         } else {
             unsafe memmove(buffer.baseAddress!, buffer.baseAddress! + start, unread)
         }
-        if let held = passed { passed = (held.descriptor, held.lastByte - start) }
+        if let held = passed { passed = (held.descriptors, held.lastByte - start) }
         (start, end) = (0, unread)
     }
 }

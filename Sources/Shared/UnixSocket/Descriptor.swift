@@ -38,12 +38,48 @@ public final class SharedDescriptor: Sendable {
     private let descriptor: Descriptor
     public var number: CInt { descriptor.number }
     public init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}
 
-    /// Takes ownership of a descriptor that another process passed, if it is of a character device, as a terminal is.
+/// A descriptor that another process passed, and the kind of its file as the kernel says it.
+public struct PassedDescriptor: Sendable {
+    public enum Kind: Equatable, Sendable {
+        /// A character device, as a terminal is.
+        case device
+        case socket
+        /// A pidfd.
+        case process
+    }
+
+    public let kind: Kind
+    public let descriptor: SharedDescriptor
+
+    public init(_ kind: Kind, _ descriptor: SharedDescriptor) { (self.kind, self.descriptor) = (kind, descriptor) }
+
+    /// Takes ownership of a passed descriptor. Nil for any other file, which it closes, unless it is a ``GuardedFile``.
     ///
-    /// Nil for -1 and for any other file. Closes such a file, unless it is a ``GuardedFile``.
-    public convenience init?(passedDevice number: CInt) {
-        guard number >= 0, ostiary_take_device(number) == 1 else { return nil }
-        self.init(Descriptor(owning: number))
+    /// - Parameter takesClient: whether sockets and pidfds are taken, too, and not devices alone.
+    public init?(taking number: CInt, orClient takesClient: Bool) {
+        switch ostiary_take_passed(number, takesClient ? 1 : 0) {
+        case OSTIARY_PASSED_DEVICE: kind = .device
+        case OSTIARY_PASSED_SOCKET: kind = .socket
+        case OSTIARY_PASSED_PROCESS: kind = .process
+        default: return nil
+        }
+        descriptor = SharedDescriptor(Descriptor(owning: number))
+    }
+}
+
+/// Both ends of a new pipe, close-on-exec.
+@frozen
+public struct PipeEnds: ~Copyable, Sendable {
+    public let reader: Descriptor
+    public let writer: Descriptor
+
+    /// Throws when there are no descriptors left.
+    public init() throws(SystemCallError) {
+        var numbers: [CInt] = [-1, -1]
+        guard unsafe ostiary_pipe(&numbers) == 0 else { throw SystemCallError("pipe2") }
+        reader = Descriptor(owning: numbers[0])
+        writer = Descriptor(owning: numbers[1])
     }
 }

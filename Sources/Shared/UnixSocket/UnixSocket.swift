@@ -20,9 +20,11 @@ public struct Received: ~Copyable {
     public let count: Int
     /// The sender as the kernel attached it; nil unless the socket asks for it (``UnixSocket/attachSenderCredentials()``).
     public let sender: PeerCredentials?
-    /// A descriptor that came along; -1 when there is none. The receiver owns it.
-    public var descriptor: CInt
-    /// Whether the peer sent descriptors that were not expected, more than one, or more than this process has numbers for.
+    /// The descriptors that came along, in the order of the sender. The receiver owns them.
+    public let descriptors: [CInt]
+    /// The only descriptor that came along; -1 when there is none.
+    public var descriptor: CInt { descriptors.first ?? -1 }
+    /// Whether the peer sent descriptors that were not expected, too many, or more than this process has numbers for.
     public let hasSurplusDescriptors: Bool
 }
 
@@ -35,6 +37,8 @@ public struct ReceiveExpectation: OptionSet, Sendable {
     public static let sender = ReceiveExpectation(rawValue: CInt(OSTIARY_RECEIVE_SENDER))
     /// One descriptor.
     public static let descriptor = ReceiveExpectation(rawValue: CInt(OSTIARY_RECEIVE_DESCRIPTOR))
+    /// Up to ``UnixSocket/passedDescriptorCount`` descriptors.
+    public static let descriptors = ReceiveExpectation(rawValue: CInt(OSTIARY_RECEIVE_DESCRIPTORS))
 }
 
 /// Descriptors of this process's own files that other programs passed. Closing one would end the record locks on the file
@@ -121,17 +125,34 @@ public final class UnixSocket: Sendable {
         guard count >= 0 else { throw SystemCallError("recvmsg") }
         let credentials = PeerCredentials(processID: sender.pid, userID: sender.uid, groupID: sender.gid)
         return Received(
-            count: count, sender: sender.has_credentials == 0 ? nil : credentials, descriptor: sender.descriptor,
-            hasSurplusDescriptors: sender.refused_descriptors > 0)
+            count: count, sender: sender.has_credentials == 0 ? nil : credentials,
+            descriptors: Self.descriptors(of: sender), hasSurplusDescriptors: sender.refused_descriptors > 0)
     }
+
+    private static func descriptors(of sender: ostiary_sender) -> [CInt] {
+        guard sender.descriptor_count > 0 else { return [] }
+        let (first, second, third) = sender.descriptors
+        return Array([first, second, third].prefix(Int(sender.descriptor_count)))
+    }
+
+    /// How many descriptors travel at most with one send.
+    public static let passedDescriptorCount = Int(OSTIARY_PASSED_DESCRIPTORS)
 
     /// Sends all of `bytes`, with a descriptor attached to the first of them when one is given; it cannot travel alone.
     public func send(_ bytes: UnsafeRawBufferPointer, descriptor: CInt = -1) throws(SystemCallError) {
-        precondition(descriptor == -1 || !bytes.isEmpty, "a descriptor travels with at least one byte")
+        try send(bytes, descriptors: descriptor == -1 ? [] : [descriptor])
+    }
+
+    /// Sends all of `bytes`, with descriptors attached to the first of them.
+    ///
+    /// - Parameter descriptors: at most ``passedDescriptorCount``.
+    public func send(_ bytes: UnsafeRawBufferPointer, descriptors: [CInt]) throws(SystemCallError) {
+        precondition(descriptors.isEmpty || !bytes.isEmpty, "a descriptor travels with at least one byte")
         var offset = 0
         while offset < bytes.count {
             let sent = ostiary_send(
-                number, bytes.baseAddress! + offset, bytes.count - offset, offset == 0 ? descriptor : -1)
+                number, bytes.baseAddress! + offset, bytes.count - offset, descriptors,
+                offset == 0 ? CInt(descriptors.count) : 0)
             guard sent >= 0 else { throw SystemCallError("sendmsg") }
             offset += sent
         }

@@ -136,7 +136,7 @@ struct SimulatedScriptTests {
     @Test func `an observer hears of fingers, reader, lockout and passcode, on one device after the other`()
         async throws
     {
-        let observer = CountingObserver()
+        let observer = ToldObserver()
         defer { LAEnvironment.currentUser.removeObserver(observer) }
         for _ in 1...2 {
             try await SimulatedDevice.run { device async throws in
@@ -159,25 +159,26 @@ struct SimulatedScriptTests {
     }
 }
 
-/// Counts what it is told, and knows the last state.
-private final class CountingObserver: NSObject, LAEnvironment.Observer, @unchecked Sendable {
-    // SAFETY: (@unchecked) the lock guards the count.
+/// Keeps the state that it was told of last.
+private final class ToldObserver: NSObject, LAEnvironment.Observer, @unchecked Sendable {
+    // SAFETY: (@unchecked) the lock guards the state.
     private let lock = NSLock()
-    private var count = 0
+    private var told: LAEnvironment.State?
 
     func environment(_ environment: LAEnvironment, stateDidChangeFromOldState oldState: LAEnvironment.State) {
-        lock.withLock { count += 1 }
+        let state = environment.state
+        lock.withLock { told = state }
     }
 
-    private var changes: Int { lock.withLock { count } }
-
+    /// Makes a change, and waits until a telling finds the expected state. The next change must not begin before: two that follow
+    /// each other at once may be told of as one.
     func expect(
         _ isExpected: (LAEnvironment.State) -> Bool, after change: () async throws -> Void
     ) async throws {
-        let before = changes
+        lock.withLock { told = nil }
         try await change()
         try await eventually("the observer is told of the state") {
-            changes > before && isExpected(LAEnvironment.currentUser.state)
+            lock.withLock { told }.map(isExpected) ?? false
         }
     }
 }

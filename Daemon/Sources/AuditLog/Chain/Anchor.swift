@@ -11,8 +11,7 @@ public struct Anchor: Equatable, Sendable {
     public let epoch: UInt32
     /// Key of the record with index ``count``, sealed.
     public let sealedKey: Data
-    /// Nil for an anchor of version 1. Such a log is read from its beginning.
-    public let place: Place?
+    public let place: Place
 
     /// The end of the anchored records in the file, and the state of the store at that time.
     public struct Place: Equatable, Sendable {
@@ -27,7 +26,7 @@ public struct Anchor: Equatable, Sendable {
         }
     }
 
-    public init(count: UInt64, head: Data, epoch: UInt32, sealedKey: Data, place: Place?) {
+    public init(count: UInt64, head: Data, epoch: UInt32, sealedKey: Data, place: Place) {
         self.count = count
         self.head = head
         self.epoch = epoch

@@ -1,8 +1,12 @@
+public import ExactNames
+
 /// One event in the audit log. Text is bounded and cleaned when it is set: longer fields are cut at a character,
 /// control and direction-changing characters become U+FFFD. Never a secret.
 public struct AuditEntry: Equatable, Sendable {
     /// Milliseconds since 1970.
     public var time: UInt64
+    /// Whose record it is; nil for the daemon's own.
+    public let owner: OwnerID?
     /// What happened, for example `authorize`. At most 32 bytes.
     public let event: String
     /// How it ended, for example `refused`. At most 32 bytes.
@@ -24,11 +28,12 @@ public struct AuditEntry: Equatable, Sendable {
     public var repetitions: UInt32
 
     public init(
-        time: UInt64, event: String, result: String, program: String = "", processID: UInt32 = 0, object: String = "",
-        operation: String = "", factors: [String] = [], strength: String = "", reason: String = "",
-        repetitions: UInt32 = 1
+        time: UInt64, owner: OwnerID? = nil, event: String, result: String, program: String = "",
+        processID: UInt32 = 0, object: String = "", operation: String = "", factors: [String] = [],
+        strength: String = "", reason: String = "", repetitions: UInt32 = 1
     ) {
         self.time = time
+        self.owner = owner
         self.event = LogText.cleaned(event, limit: Limit.event)
         self.result = LogText.cleaned(result, limit: Limit.result)
         self.program = LogText.cleaned(program, limit: Limit.program)

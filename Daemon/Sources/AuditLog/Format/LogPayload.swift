@@ -1,4 +1,5 @@
 import CanonicalEncoding
+import ExactNames
 
 /// This program does not write such a payload.
 struct MalformedPayload: Error {}
@@ -9,19 +10,17 @@ struct LogPayload: Equatable, Sendable {
     var start: PayloadStart
     let content: LogRecord.Content
 
-    /// A payload in the present version.
     init(_ content: LogRecord.Content, storeGeneration: UInt64, keyUse: KeyUse = .first) {
-        start = PayloadStart(
-            version: .bound, kind: content.kind, keyUse: keyUse, storeGeneration: storeGeneration)
+        start = PayloadStart(kind: content.kind, keyUse: keyUse, storeGeneration: storeGeneration)
         self.content = content
     }
 
-    /// Accepts exactly the bytes that ``write(to:)`` writes, in every version.
+    /// Accepts exactly the bytes that ``write(to:)`` writes.
     init(bytes: [UInt8]) throws(MalformedPayload) {
         guard let start = PayloadStart(bytes) else { throw MalformedPayload() }
         self.start = start
         do {
-            var reader = CanonicalReader(Array(bytes[start.byteCount...]))
+            var reader = CanonicalReader(Array(bytes[PayloadStart.byteCount...]))
             content = try LogRecord.Content(start.kind, from: &reader)
             try reader.finish()
         } catch {
@@ -31,7 +30,7 @@ struct LogPayload: Equatable, Sendable {
     }
 
     /// How many bytes ``write(to:)`` writes.
-    var byteCount: Int { start.byteCount + content.byteCount }
+    var byteCount: Int { PayloadStart.byteCount + content.byteCount }
 
     func write(to writer: inout PayloadWriter) {
         start.write(to: &writer)
@@ -52,18 +51,12 @@ struct LogPayload: Equatable, Sendable {
 enum KeyUse: UInt8, Sendable {
     /// The same key.
     case same = 0
-    /// This record is the first one under its key. In version 1, every record is.
+    /// This record is the first one under its key.
     case first = 1
 }
 
 /// The fields at the beginning of a payload, which can be read alone.
 struct PayloadStart: Equatable, Sendable {
-    enum Version: UInt8, Sendable {
-        case unbound = 1
-        /// With the store's generation. One key can seal several records.
-        case bound = 2
-    }
-
     enum Kind: UInt8, Sendable {
         case entry = 1
         case epochStart = 2
@@ -71,17 +64,17 @@ struct PayloadStart: Equatable, Sendable {
         case partStart = 4
     }
 
-    let version: Version
     let kind: Kind
     var keyUse: KeyUse
-    /// Nil in version 1, which had no such field.
-    let storeGeneration: UInt64?
+    let storeGeneration: UInt64
 
-    /// The offset of ``keyUse`` in a payload of the present version.
+    /// Versions 1 and 2 are those of builds from before the first release.
+    static let version: UInt8 = 3
+    /// The offset of ``keyUse``.
     static let keyUseOffset = 2
+    static let byteCount = 11
 
-    init(version: Version, kind: Kind, keyUse: KeyUse, storeGeneration: UInt64?) {
-        self.version = version
+    init(kind: Kind, keyUse: KeyUse, storeGeneration: UInt64) {
         self.kind = kind
         self.keyUse = keyUse
         self.storeGeneration = storeGeneration
@@ -89,31 +82,29 @@ struct PayloadStart: Equatable, Sendable {
 
     /// Nil if the version or kind is unknown.
     init?(_ payload: [UInt8]) {
-        guard payload.count >= 2, let version = Version(rawValue: payload[0]), let kind = Kind(rawValue: payload[1])
+        guard payload.count >= Self.byteCount, payload[0] == Self.version, let kind = Kind(rawValue: payload[1]),
+            let keyUse = KeyUse(rawValue: payload[Self.keyUseOffset])
         else { return nil }
-        switch version {
-        case .unbound:
-            guard kind != .partStart else { return nil }
-            self.init(version: version, kind: kind, keyUse: .first, storeGeneration: nil)
-        case .bound:
-            guard payload.count >= Self.boundByteCount, let keyUse = KeyUse(rawValue: payload[Self.keyUseOffset])
-            else { return nil }
-            let generation = payload[3..<Self.boundByteCount].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            self.init(version: version, kind: kind, keyUse: keyUse, storeGeneration: generation)
-        }
+        let generation = payload[3..<Self.byteCount].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        self.init(kind: kind, keyUse: keyUse, storeGeneration: generation)
     }
 
-    var byteCount: Int { version == .unbound ? 2 : Self.boundByteCount }
-
     func write(to writer: inout PayloadWriter) {
-        writer.write(version.rawValue)
+        writer.write(Self.version)
         writer.write(kind.rawValue)
-        guard let storeGeneration else { return }
         writer.write(keyUse.rawValue)
         writer.write(storeGeneration)
     }
+}
 
-    private static let boundByteCount = 11
+extension RawRecord {
+    /// Whose record it is, from its first bytes alone; nil for the daemon's own.
+    var owner: OwnerID? {
+        let end = PayloadStart.byteCount + OwnerID.byteCount
+        guard PayloadStart(payload)?.kind == .entry, payload.count >= end else { return nil }
+        let bytes = payload[PayloadStart.byteCount..<end]
+        return bytes.allSatisfy { $0 == 0 } ? nil : OwnerID(bytes: bytes)
+    }
 }
 
 extension LogRecord.Content {
@@ -180,11 +171,15 @@ extension AuditEntry {
     fileprivate var byteCount: Int {
         let texts = event.utf8.count + result.utf8.count + program.utf8.count + object.utf8.count
         let more = operation.utf8.count + strength.utf8.count + reason.utf8.count
-        // Time, process id, number of factors, repetitions, and the lengths of seven texts.
-        return factors.reduce(8 + 4 + 1 + 4 + 7 * 2 + texts + more) { $0 + 2 + $1.utf8.count }
+        // Owner, time, process id, number of factors, repetitions, and the lengths of seven texts.
+        return factors.reduce(OwnerID.byteCount + 8 + 4 + 1 + 4 + 7 * 2 + texts + more) { $0 + 2 + $1.utf8.count }
     }
 
     fileprivate func write(to writer: inout PayloadWriter) {
+        // Zeros stand for the daemon: an owner's bytes are random.
+        let owner = owner?.numbers ?? (0, 0)
+        writer.write(owner.0)
+        writer.write(owner.1)
         writer.write(time)
         writer.write(event)
         writer.write(result)
@@ -201,6 +196,7 @@ extension AuditEntry {
 
     /// Evaluated in the order of the layout.
     fileprivate init(from reader: inout CanonicalReader) throws(CanonicalEncodingError) {
+        let owner = (try reader.read(UInt64.self), try reader.read(UInt64.self))
         let time = try reader.read(UInt64.self)
         let event = try reader.readText(length: UInt16.self)
         let result = try reader.readText(length: UInt16.self)
@@ -211,8 +207,9 @@ extension AuditEntry {
         var factors: [String] = []
         for _ in 0..<(try reader.read(UInt8.self)) { factors.append(try reader.readText(length: UInt16.self)) }
         self.init(
-            time: time, event: event, result: result, program: program, processID: processID, object: object,
-            operation: operation, factors: factors, strength: try reader.readText(length: UInt16.self),
-            reason: try reader.readText(length: UInt16.self), repetitions: try reader.read(UInt32.self))
+            time: time, owner: owner == (0, 0) ? nil : OwnerID(numbers: owner), event: event, result: result,
+            program: program, processID: processID, object: object, operation: operation, factors: factors,
+            strength: try reader.readText(length: UInt16.self), reason: try reader.readText(length: UInt16.self),
+            repetitions: try reader.read(UInt32.self))
     }
 }

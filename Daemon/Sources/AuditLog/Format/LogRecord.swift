@@ -1,9 +1,11 @@
+public import ExactNames
+
 /// One record, read back from the log.
 public struct LogRecord: Equatable, Sendable {
-    /// Position in the log, from 0.
+    /// Position in the log, from 0; in a page of one owner's records, the position among these.
     public let index: UInt64
-    /// How many changes the store had seen when the record was written; nil in records of version 1.
-    public let storeGeneration: UInt64?
+    /// How many changes the store had seen when the record was written.
+    public let storeGeneration: UInt64
     public let content: Content
 
     public enum Content: Equatable, Sendable {
@@ -16,5 +18,10 @@ public struct LogRecord: Equatable, Sendable {
         case beganAnew(epoch: UInt32, time: UInt64, formerCount: UInt64, firstMisfit: UInt64)
         /// The first record of a part: the parts before it were closed. Parts are numbered from 1.
         case partStart(number: UInt32, time: UInt64)
+
+        /// Whose record it is; nil for the daemon's own, which are all but the events of owners.
+        public var owner: OwnerID? {
+            if case .entry(let entry) = self { entry.owner } else { nil }
+        }
     }
 }

@@ -1,3 +1,4 @@
+import ExactNames
 import SecretMemory
 import UnixSocket
 
@@ -18,6 +19,8 @@ extension AuditLog {
         private var tail: ChainTail?
         /// A refused log, for reading; nil also if there is no file.
         private(set) var kept: KeptFile?
+        /// Of each owner who has asked for own records. They are found again in a log that replaces this one.
+        private var own: [OwnerID: OwnRecords] = [:]
 
         init(state: LogState, tail: consuming ChainTail) {
             self.state = state
@@ -37,6 +40,13 @@ extension AuditLog {
         ) throws(Failure) -> Result? {
             guard tail != nil else { return nil }
             return try body(&tail!)
+        }
+
+        mutating func ownRecords(of owner: OwnerID) -> OwnRecords {
+            if let known = own[owner] { return known }
+            let made = OwnRecords(owner)
+            own[owner] = made
+            return made
         }
 
         /// Continues with another tail.

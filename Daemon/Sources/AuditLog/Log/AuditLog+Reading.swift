@@ -9,7 +9,7 @@ public struct LogPage: Equatable, Sendable {
 }
 
 extension AuditLog {
-    /// Up to `limit` records from index `first` on; fewer at the end of the log. Records of a missing closed part are
+    /// Up to `limit` of all records from index `first` on; fewer at the end of the log. Records of a missing closed part are
     /// left out.
     ///
     /// Checks the hash chain, but no seals. For a refused log, only records before the first misfit are shown. Two
@@ -17,11 +17,13 @@ extension AuditLog {
     /// the open part, and the first for a closed part, which reads all of that part.
     ///
     /// - Throws: ``AuditLogError/damaged`` if a record in the file was changed after it was written.
-    public func page(from first: UInt64, limit: Int) throws(AuditLogError) -> LogPage {
+    func page(from first: UInt64, limit: Int) throws(AuditLogError) -> LogPage {
         let view = contents.withLock { LogView(&$0) }
-        guard let header = view.header, view.index != nil, first < view.count, limit > 0 else {
-            return LogPage(records: [], recordCount: view.count)
-        }
+        return LogPage(records: try records(from: first, limit: limit, in: view), recordCount: view.count)
+    }
+
+    func records(from first: UInt64, limit: Int, in view: LogView) throws(AuditLogError) -> [LogRecord] {
+        guard let header = view.header, view.index != nil, first < view.count, limit > 0 else { return [] }
         var records: [LogRecord] = []
         var next = first
         if next < header.start.index {
@@ -41,7 +43,7 @@ extension AuditLog {
             records = try (view.index?.place(before: next) == nil ? completed(view) : view)
                 .records(from: next, limit: limit)
         }
-        return LogPage(records: records, recordCount: view.count)
+        return records
     }
 
     /// The view with places for all records of the open part. Its header is verified too.

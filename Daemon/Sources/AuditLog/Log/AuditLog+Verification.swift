@@ -7,17 +7,22 @@ extension AuditLog {
     /// is given. Also checks that no record names a change that the store has not seen. Records may be appended
     /// meanwhile; the check covers those that existed at its start.
     ///
+    /// All of the log is checked for everybody, because a record's owner is only known from a log that fits. What the verdict
+    /// says of it is for the audience: to one owner it names no record of others.
+    ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
     /// - Throws: ``AuditLogError/io(code:)``, and errors of `seeds` and the anchor store. Damage is a verdict, not an
     ///   error.
-    public func verify(seeds: (UInt32) throws -> SecretBytes? = { _ in nil }) throws -> AuditVerdict {
+    public func verify(
+        for audience: LogAudience, seeds: (UInt32) throws -> SecretBytes? = { _ in nil }
+    ) throws -> AuditVerdict {
         // The order matters. The log may grow after its anchor was read, but is never shorter. The store may change
         // after the log was read, but never knows fewer changes than the records name.
         let anchor = try anchors.load()
         let view = contents.withLock { LogView(&$0) }
         var check = Verification(
-            folder: folder, anchor: anchor, view: view, storeGeneration: anchors.storeGeneration)
-        return try check.run(seeds: seeds)
+            folder: folder, anchor: anchor, view: view, storeGeneration: anchors.storeGeneration, audience: audience)
+        return try check.verdict(seeds: seeds)
     }
 }
 
@@ -27,20 +32,29 @@ private struct Verification: ~Copyable {
     private let anchor: Anchor?
     private let view: LogView
     private let storeGeneration: UInt64
+    private let audience: LogAudience
+    /// How many of the records so far fit and are seen by the audience.
+    private var seenCount: UInt64 = 0
     /// Key of the next record, if its epoch's seed is at hand.
     private var key: SealKey?
     private var sealsChecked = true
     private var missing: [MissingPart] = []
 
-    init(folder: LogFolder, anchor: Anchor?, view: LogView, storeGeneration: UInt64) {
+    init(folder: LogFolder, anchor: Anchor?, view: LogView, storeGeneration: UInt64, audience: LogAudience) {
         self.folder = folder
         self.anchor = anchor
         self.view = view
         self.storeGeneration = storeGeneration
+        self.audience = audience
         key = nil
     }
 
-    mutating func run(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
+    mutating func verdict(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
+        let verdict = try run(seeds: seeds)
+        return audience.seesNumbers ? verdict : verdict.ofOwnRecords(seenCount)
+    }
+
+    private mutating func run(seeds: (UInt32) throws -> SecretBytes?) throws -> AuditVerdict {
         guard let source = view.source else { return misfit(0, "The log's file is missing.") }
         guard let header = try Self.header(of: source) else { return misfit(0, "The file's header is missing.") }
         // Trust the header's list of closed parts only after the anchored head was found to follow from it.
@@ -140,7 +154,10 @@ private struct Verification: ~Copyable {
             let store = OlderStore(
                 recordIndex: record.index, recordGeneration: payload.start.storeGeneration,
                 storeGeneration: storeGeneration)
-        else { return nil }
+        else {
+            if audience.sees(payload.content) { seenCount += 1 }
+            return nil
+        }
         return misfit(
             record.index,
             "The store is older than the log: the record was written at change "
@@ -160,7 +177,7 @@ private struct Verification: ~Copyable {
         }
         if key != nil {
             guard key!.accepts(record, after: previousHead) else { return false }
-        } else {
+        } else if audience.sees(content) {
             sealsChecked = false
         }
         if record.index > 0, let epoch = content.beginningEpoch { try begin(epoch, seeds: seeds) }
@@ -209,5 +226,31 @@ private struct Verification: ~Copyable {
             let (first, last) = (part.records.lowerBound, part.records.upperBound - 1)
             return words + " Part \(part.number) is not there: records \(first) to \(last) were not checked."
         }
+    }
+}
+
+extension AuditVerdict {
+    /// The verdict for one owner, `count` of whose records fit. Numbers of records, changes and parts would tell of others.
+    fileprivate func ofOwnRecords(_ count: UInt64) -> AuditVerdict {
+        AuditVerdict(
+            isIntact: isIntact, recordCount: count, firstMisfit: isIntact ? nil : count, isExact: isExact,
+            explanation: ownExplanation, sealsChecked: sealsChecked, olderStore: olderStore, missingParts: [])
+    }
+
+    private var ownExplanation: String {
+        let missing =
+            missingParts.isEmpty
+            ? "" : " Parts of the log are not there; your records in them were not counted or checked."
+        if olderStore != nil { return "The store is older than its log." + missing }
+        guard isIntact else {
+            return
+                (isExact
+                ? "The store's log does not fit. Your records before this one do."
+                : "The store's log is not the one that was anchored. Your records may be changed.") + missing
+        }
+        return
+            (sealsChecked
+            ? "All of your records and their seals fit."
+            : "All of your records fit the chain and its anchor; not all of their seals were checked.") + missing
     }
 }

@@ -12,16 +12,16 @@ import UnixSocket
 /// forge them.
 ///
 /// **When a log is damaged** (``state``), it is kept as evidence. ``append(_:durability:)`` throws, so no answer that
-/// needs a record may be given. Locking, deauthorizing and removing need none and go on. ``page(from:limit:)`` and
-/// ``verify(seeds:)`` still work. An entitled caller calls ``beginAnew(epoch:seed:time:)``, which keeps the old file
+/// needs a record may be given. Locking, deauthorizing and removing need none and go on. ``page(from:limit:for:)`` and
+/// ``verify(for:seeds:)`` still work. An entitled caller calls ``beginAnew(epoch:seed:time:)``, which keeps the old file
 /// under another name and notes that in the new log's first record. All this also holds when the store is older than
 /// the log: each record says how many changes the store had seen.
 ///
-/// Opening reads only the records behind the anchor, so it does not take longer for a longer log. ``verify(seeds:)``
+/// Opening reads only the records behind the anchor, so it does not take longer for a longer log. ``verify(for:seeds:)``
 /// finds a changed record before the anchor, and so does opening with `readingAll`.
 ///
 /// The log consists of several files. When the open one, `audit.log`, has reached its size, it is closed as
-/// `audit.log.N` and the next part begins. A closed part can be moved elsewhere; ``verify(seeds:)`` names the missing
+/// `audit.log.N` and the next part begins. A closed part can be moved elsewhere; ``verify(for:seeds:)`` names the missing
 /// ones.
 ///
 /// Calls block: appending for a `write`, and for a disk flush if it is to be durable.
@@ -116,7 +116,7 @@ public final class AuditLog: Sendable {
     /// The state that opening found, or `intact` after ``beginAnew(epoch:seed:time:)``.
     public var state: LogState { contents.withLock { $0.state } }
 
-    /// Number of records. For a refused log, the number of those that may fit.
+    /// Number of all records. For a refused log, the number of those that may fit.
     public var recordCount: UInt64 { contents.withLock { LogView(&$0).count } }
 
     /// The current epoch; nil while the log takes no records.

@@ -6,16 +6,21 @@ struct ClosedPartReader: Sendable {
 
     /// Nil if the part is missing.
     ///
-    /// - Parameter header: the verified header of a later part.
+    /// - Parameters:
+    ///   - header: the verified header of a later part.
+    ///   - visit: is lent each record. It must not believe one before this returns.
     /// - Throws: ``AuditLogError/damaged`` if the part was changed after it was closed.
-    init?(_ number: Int, of header: LogHeader, in folder: LogFolder) throws(AuditLogError) {
+    init?(
+        _ number: Int, of header: LogHeader, in folder: LogFolder, visiting visit: (RawRecord) -> Void = { _ in }
+    ) throws(AuditLogError) {
         guard let file = try LogFile(reading: folder.closed(number), ownedBy: folder.userID) else { return nil }
         let end = header.closed[number - 1]
         guard let own = try LogHeader(of: file.source), own.precedes(header, asPart: number) else { throw .damaged }
         var walk = ChainWalk(file.source, from: own.start, limit: file.end)
         var index = LogIndex(base: walk.place)
         while walk.index < end.count {
-            guard case .record = try walk.next() else { throw .damaged }
+            guard case .record(let record, _) = try walk.next() else { throw .damaged }
+            visit(record)
             index.add(walk.index, walk.place)
         }
         guard walk.head == end.head else { throw .damaged }

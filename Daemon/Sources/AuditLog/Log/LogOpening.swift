@@ -121,12 +121,12 @@ private struct LogInspection: ~Copyable {
         self.key = key
     }
 
-    /// The end of the anchored records, if the anchor names it and its head lies there. Otherwise the log is read from
+    /// The end of the anchored records, if its head lies where the anchor says. Otherwise the log is read from
     /// its beginning, so that the first misfit can be named.
     private static func anchoredPlace(
         _ anchor: Anchor, in file: borrowing LogFile, _ header: LogHeader
     ) throws(AuditLogError) -> Checkpoint? {
-        guard let place = anchor.place, let position = Int(exactly: place.position),
+        guard let position = Int(exactly: anchor.place.position),
             position >= header.bytes.count + LogFormat.recordOverhead, position <= file.end
         else { return nil }
         let size = LogFormat.digestByteCount
@@ -139,7 +139,7 @@ private struct LogInspection: ~Copyable {
     mutating func run() throws(AuditLogError) -> LogState? {
         let lastAnchored = max(anchor.count, 1) - 1
         if let store = OlderStore(
-            recordIndex: lastAnchored, recordGeneration: anchor.place?.storeGeneration, storeGeneration: storeGeneration
+            recordIndex: lastAnchored, recordGeneration: anchor.place.storeGeneration, storeGeneration: storeGeneration
         ) {
             return .olderStore(store)
         }

@@ -47,6 +47,8 @@ package final class Biometry: Sendable {
         var lastState: BiometryState?
         /// Whether the last look found that `ostiary-templates` is installed.
         var hasHelper = false
+        /// No follower begins any more.
+        var isStopped = false
     }
 
     /// - Parameters:
@@ -161,7 +163,7 @@ package final class Biometry: Sendable {
         case .digest(let digest): return Data(digest)
         case .none: throw BiometryObstacle.notEnrolled.refusal
         case .absent: throw Refusal.templatesMissing
-        case .unreadable, .untrusted, .silent: throw BiometryObstacle.templatesUnreadable.refusal
+        case .unreadable, .refused, .untrusted, .silent: throw BiometryObstacle.templatesUnreadable.refusal
         }
     }
 
@@ -295,7 +297,7 @@ package final class Biometry: Sendable {
     /// is followed: it would have to be tried again and again. Does not block.
     package func follow() {
         memory.withLock { memory in
-            guard memory.hasHelper, memory.follower == nil else { return }
+            guard memory.hasHelper, memory.follower == nil, !memory.isStopped else { return }
             memory.follower = sources.templates.followEnrolledSet { [weak self] _ in
                 // A set that came and went is noticed too.
                 _ = self?.state()
@@ -307,7 +309,7 @@ package final class Biometry: Sendable {
     package func stop() {
         memory.withLock { memory in
             memory.follower?.stop()
-            (memory.follower, memory.handlers) = (nil, [])
+            (memory.follower, memory.handlers, memory.isStopped) = (nil, [], true)
         }
         _ = entries.wait(timeout: .now() + 5)
     }

@@ -1,4 +1,4 @@
-import Glibc
+package import HelperProcesses
 package import PAMBiometry
 package import PAMProtocol
 import Synchronization
@@ -13,25 +13,25 @@ package final class FaceService: Sendable {
     let recognizer: PAMRecognizer
     /// The cameras are for one question after the other.
     let turn = ReaderTurn()
-    private let program: String
     /// The file at the last passcode entry; nil before the first one, and after another file was seen. It is not kept beyond
     /// the daemon's end, since biometry then waits for the passcode anyway.
     private let adopted = Mutex<PAMServiceFile?>(nil)
 
     /// - Parameters:
     ///   - name: the name of the PAM service.
-    ///   - program: the absolute path of `ostiary-pam`.
+    ///   - helper: how `ostiary-pam` is reached.
+    ///   - user: whose face; nil for the user of this process.
     ///   - systemBus: the socket of the system bus, for the service's module.
     ///   - folder: the folder of service files.
     ///   - trustedUserID: the user to whom the service file must belong; root, except in tests.
     package init(
-        _ name: String, program: String, systemBus: String, folder: String = PAMServiceFile.standardFolder,
+        _ name: String, _ helper: HelperRoad, user: String?, systemBus: String,
+        folder: String = PAMServiceFile.standardFolder,
         trustedUserID: UInt32 = 0
     ) {
         self.name = name
-        self.program = program
         recognizer = PAMRecognizer(
-            program: program, service: name, systemBus: systemBus, folder: folder, trustedUserID: trustedUserID)
+            helper, service: name, user: user, systemBus: systemBus, folder: folder, trustedUserID: trustedUserID)
     }
 
     /// The service as its file describes it now. Starts nothing.
@@ -39,7 +39,7 @@ package final class FaceService: Sendable {
     /// - Throws: why an attempt would not even begin.
     package func file() throws(PAMFailure) -> PAMServiceFile {
         let file = try recognizer.serviceFile()
-        guard unsafe access(program, X_OK) == 0 else { throw .withoutHelper }
+        guard recognizer.helper.isThere else { throw .withoutHelper(reason: nil) }
         return file
     }
 

@@ -2,7 +2,7 @@ package import Cancellations
 package import EnrolledTemplates
 package import FingerprintReader
 
-/// Compares the fingers of this process's user. In the daemon this is fprintd's reader.
+/// Compares the fingers of one owner. In the daemon this is fprintd's reader.
 package protocol FingerSensor: Sendable {
     /// Whether a finger can be verified now. Claims nothing and arms nothing.
     func readerState() -> ReaderState
@@ -23,8 +23,15 @@ package typealias TouchWait = (
     Duration, (ClaimedReader.VerificationEvent) -> Void
 ) throws(ReaderFailure) -> ClaimedReader.VerificationResult
 
-extension FingerprintReader: FingerSensor {
-    package func readerState() -> ReaderState { state() }
+/// fprintd's reader, for the fingers of one owner.
+package struct OwnerReader: FingerSensor {
+    private let reader: FingerprintReader
+    private let user: String?
+
+    /// - Parameter user: the owner's name; nil for the user of this process, whom fprintd knows without a name.
+    package init(_ reader: FingerprintReader, for user: String?) { (self.reader, self.user) = (reader, user) }
+
+    package func readerState() -> ReaderState { reader.state(for: user) }
 
     /// The time in which a person lifts the finger. Few readers say when it is gone.
     package var pauseBetweenQuestions: Duration { .seconds(1) }
@@ -32,7 +39,7 @@ extension FingerprintReader: FingerSensor {
     package func withTouches<Result>(
         until stop: PollableCancellation, _ body: (TouchWait) throws(ReaderFailure) -> Result
     ) throws(ReaderFailure) -> Result {
-        try withClaim(until: stop) { (claimed) throws(ReaderFailure) in
+        try reader.withClaim(for: user, until: stop) { (claimed) throws(ReaderFailure) in
             try body { (duration, report) throws(ReaderFailure) in
                 try claimed.waitUntilFingerIsOff { report(.hint(.removeAndScanAgain)) }
                 return try claimed.verify(within: duration, report)

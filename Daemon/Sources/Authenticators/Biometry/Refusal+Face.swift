@@ -15,8 +15,9 @@ extension Refusal {
         case .service(let distrust):
             ("biometry.face-service", "The PAM service for faces is not used: \(distrust). `ostiary doctor` says more.")
         case .serviceChanged: ("biometry.face-service", "The PAM service for faces was just changed; try again.")
-        case .withoutHelper:
+        case .withoutHelper(nil):
             ("biometry.face-helper", "ostiary-pam cannot be started; install it beside ostiaryd.")
+        case .withoutHelper(let reason?): ("biometry.face-helper", "ostiary-pam cannot be started: \(reason).")
         case .helperEnded:
             ("biometry.face-helper", "ostiary-pam ended without a result: the PAM module for faces failed.")
         case .unexpected, .stopped:
@@ -26,6 +27,8 @@ extension Refusal {
                 "biometry.face-asked",
                 "The PAM module asked for something to be typed. Only modules that look for a face by themselves count."
             )
+        case .otherUser:
+            ("biometry.face-helper", "ostiary-pam recognises nobody but the user as whom it runs, and that is not you.")
         case .userUnknown: ("biometry.face-not-enrolled", "The PAM module knows no face of yours.")
         case .moduleUnusable: ("biometry.face-module", "The PAM module for faces is missing or cannot be loaded.")
         case .unavailable:

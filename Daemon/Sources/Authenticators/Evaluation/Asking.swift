@@ -1,4 +1,5 @@
 package import Callers
+package import OwnerKeys
 package import Refusals
 package import SecretMemory
 package import UnixSocket
@@ -7,17 +8,25 @@ package import UnixSocket
 package struct Asking {
     package let caller: CallerProcess
     package let terminal: SharedDescriptor?
+    /// What a door calls its client; empty without a door.
+    package let clientLabel: String
     package let question: QuestionStyle
     package let cancellation: RequestCancellation
     /// A password that the program gave the context beforehand.
     package var applicationPassword: Credential?
 
+    /// Who waits for turns.
+    package var requester: StretchRequester {
+        StretchRequester(program: caller.program.ofOwner, cancellation: cancellation)
+    }
+
     package init(
-        caller: CallerProcess, terminal: SharedDescriptor?, question: QuestionStyle,
+        caller: CallerProcess, terminal: SharedDescriptor?, clientLabel: String = "", question: QuestionStyle,
         cancellation: RequestCancellation, applicationPassword: Credential? = nil
     ) {
         self.caller = caller
         self.terminal = terminal
+        self.clientLabel = clientLabel
         self.question = question
         self.cancellation = cancellation
         self.applicationPassword = applicationPassword

@@ -6,6 +6,7 @@ package import OwnerKeys
 package import Prompting
 import PromptProtocol
 import Refusals
+package import UnixSocket
 
 /// Turns a demand into proofs: asks `plan` what is missing and `offer` what to ask for next, has it collected, and asks again
 /// until `plan` is satisfied or says that it cannot be. It knows no factor; that is what authenticators are for.
@@ -28,12 +29,12 @@ package struct Evaluator {
 
     /// Says whether a demand could be satisfied now; never prompts.
     ///
-    /// - Parameter processID: the process for which it would be; nil for any. For a program in a session from another machine no
+    /// - Parameter process: the process for which it would be; nil for any. For a program in a session from another machine no
     ///   sensor is armed.
-    package func preflight(_ demand: Demand, held: HeldFactors = .none, forProcess processID: Int32? = nil) throws {
+    package func preflight(_ demand: Demand, held: HeldFactors = .none, for process: PeerCredentials? = nil) throws {
         _ = try next(demand, inHand: held.factors, after: [:])
-        guard let processID, !canDoWithoutSensors(demand, held) else { return }
-        guard let refusal = prompter.sensorRefusal(ofProcess: processID) else { return }
+        guard let process, !canDoWithoutSensors(demand, held) else { return }
+        guard let refusal = prompter.sensorRefusal(ofProcess: process.processID, of: process.userID) else { return }
         throw Questioning.refusal(.sensorRefused(refusal))
     }
 

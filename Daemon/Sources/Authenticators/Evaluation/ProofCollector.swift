@@ -8,6 +8,7 @@ import Prompting
 import PromptProtocol
 import Refusals
 import SecretMemory
+import UnixSocket
 
 /// Collects the proofs of one evaluation. It puts one question for all factors that are offered together, and takes the first
 /// that is proved.
@@ -56,8 +57,8 @@ package struct ProofCollector {
         try typing?.attempt.requireReady()
         let race = SensorRace(
             sensing, isAlone: typing == nil,
-            placeCheck: { [prompter = evaluator.prompter, processID = asking.caller.program.processID] in
-                let look = prompter.laterSensorRefusal(ofProcess: processID)
+            placeCheck: { [prompter = evaluator.prompter, process = asking.caller.credentials] in
+                let look = prompter.laterSensorRefusal(ofProcess: process.processID, of: process.userID)
                 return { if let refusal = look() { throw Questioning.refusal(.sensorRefused(refusal)) } }
             }, onMiss: { [recordMiss] runner in recordMiss(runner.factorName) })
         let question = try question(typing, sensing, consequence)
@@ -151,7 +152,7 @@ package struct ProofCollector {
         let outlook = try wrong?.last.outlook ?? typing?.attempt.outlook()
         return PromptQuestion(
             typing?.attempt.kind ?? .sensor, sensors: sensing.map(\.attempt.sensor),
-            objects: objects(for: typing),
+            objects: try objects(for: typing),
             operation: demand.shownOperation, signedData: demand.signedData, consequence: consequence,
             reason: asking.question.reason, notice: wrong == nil ? nil : typing?.attempt.wrongNotice,
             triesLeft: outlook?.freeTriesLeft, missConsequence: outlook?.consequence,
@@ -165,10 +166,18 @@ package struct ProofCollector {
     }
 
     /// An application password is of one object, even when another factor of its rule opens others too.
-    private func objects(for typing: Typing?) -> PromptObjects? {
+    private func objects(for typing: Typing?) throws(Refusal) -> PromptObjects? {
         if let objects = demand.objects, typing?.factor != .applicationPassword { return objects }
         guard !demand.object.isEmpty else { return nil }
-        return PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label))
+        guard demand.isShownInFull else {
+            return PromptObjects(DisplayText(fact: demand.object, calledByPrograms: demand.label))
+        }
+        guard let name = DisplayText(wholeFact: demand.object, calledByPrograms: demand.label) else {
+            throw Refusal(
+                .invalidParameter, "The name does not fit into the prompt, so nothing was asked.",
+                cause: "name.unshowable")
+        }
+        return PromptObjects(name)
     }
 
     /// A failed try is a decision of its own, whatever the evaluation comes to.

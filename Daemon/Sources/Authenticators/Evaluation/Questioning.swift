@@ -1,5 +1,6 @@
 import Callers
 import OstiaryMessages
+import ProcessFacts
 package import Prompting
 package import PromptProtocol
 package import Refusals
@@ -46,7 +47,8 @@ package struct Questioning {
     ) throws(Refusal) -> PromptOutcome {
         guard asking.question.isInteractionAllowed else { throw Refusal.notInteractive }
         return try asking.cancellation.endingQuestion { cancellation throws(Refusal) in
-            let caller = try asking.caller.promptCaller(terminal: asking.terminal)
+            let caller = try asking.caller.promptCaller(
+                terminal: asking.terminal, label: asking.clientLabel)
             return prompter.ask(
                 question, on: caller, live: LiveQuestion(endedBy: cancellation, on: sheet, onShown: onShown))
         }
@@ -91,6 +93,8 @@ package struct Questioning {
     static func refusal(_ reason: PromptUnavailability) -> Refusal {
         switch reason {
         case .notInteractive: Refusal.notInteractive
+        case .otherUser:
+            Refusal(.internal, "The question came to the prompter of another user.", cause: "prompt.other-user")
         case .terminalRefused(let refusal):
             Refusal(
                 .notInteractive,
@@ -113,9 +117,10 @@ package struct Questioning {
                 .notInteractive,
                 "Nobody can be asked on the display: \(refusal.words). Run the program in a terminal, or see what "
                     + "`ostiary doctor` says about the display.", cause: "prompt.display-\(refusal)")
-        case .promptFailed:
+        case .promptFailed(let reason):
             Refusal(
-                .notInteractive, "ostiary-prompt could not be started; run `ostiary doctor`.", cause: "prompt.failed")
+                .notInteractive, "ostiary-prompt could not be started: \(reason). Run `ostiary doctor`.",
+                cause: "prompt.failed")
         case .unshowable:
             Refusal(
                 .notInteractive,

@@ -10,6 +10,7 @@ package import Refusals
 package import SecretMemory
 import Synchronization
 import Threading
+import UnixSocket
 
 /// The person's view of one creation or assertion, and its end when the person says no.
 ///
@@ -75,8 +76,8 @@ package final class CredentialPrompt: CredentialQuestion {
 
     /// Asks in a dialog that can show a question and nothing else. The person agrees, and touches the key afterwards.
     private func agreeBeforehand() throws(Refusal) {
-        let process = questioning.asking.caller.program.processID
-        if let refusal = questioning.prompter.sensorRefusal(ofProcess: process) {
+        let process = questioning.asking.caller.credentials
+        if let refusal = questioning.prompter.sensorRefusal(ofProcess: process.processID, of: process.userID) {
             throw questioning.refusal(of: .unavailable(.sensorRefused(refusal)))
         }
         let warning = DisplayText("After that, insert your security key if needed, and touch it when it blinks.")

@@ -8,6 +8,7 @@ import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 
 /// Proving in a context, ahead of time, what its objects will ask for.
 extension Broker {

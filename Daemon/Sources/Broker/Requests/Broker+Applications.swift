@@ -10,6 +10,7 @@ import OwnerKeys
 import Owners
 import PromptProtocol
 import Refusals
+import Sessions
 
 /// Programs that are known by a name of their own. Each change asks the owner: for the passcode, or while there is none
 /// for a confirmation.
@@ -21,7 +22,8 @@ extension Broker {
         try exchange.account.applications.requireFree(registration, besides: former)
         // A program that is adopted where it is left its former things behind when it was registered.
         let leftBehind =
-            former?.path == registration.path ? nil : try exchange.account.leftBehind(at: registration.path)
+            former?.path == registration.path
+            ? nil : try exchange.account.leftBehind(at: registration.path, as: asking.requester)
         let event = exchange.event(
             body.adopts ? "application-adopt" : "application-register", object: registration.applicationID.text)
         try askOwner(
@@ -77,7 +79,8 @@ extension Broker {
         let credentials = domains.isEmpty ? "" : ", and let it make and use credentials for \(domains)"
         let browser =
             registration.isBrowser ? ", and let it use passkeys of this machine for any domain, as a browser" : ""
-        return "register the program as \(registration.applicationID)\(groups)\(credentials)\(browser)"
+        let door = registration.isDoor ? ", and let it ask in the name of other programs, as a door" : ""
+        return "register the program as \(registration.applicationID)\(groups)\(credentials)\(browser)\(door)"
     }
 
     /// Asks the owner: for the passcode, or while there is none for a confirmation. Shows all that is decided, or asks
@@ -146,7 +149,8 @@ extension OwnerAccount {
             applicationID: former?.applicationID ?? ExactName(body.applicationID),
             groups: former?.groups ?? body.accessGroups.map { ExactName($0) },
             webCredentials: former?.webCredentials ?? body.webCredentials.map { ExactName($0) },
-            isBrowser: former?.isBrowser ?? body.isBrowser, path: file.path, identity: identity)
+            isBrowser: former?.isBrowser ?? body.isBrowser, isDoor: former?.isDoor ?? body.isDoor,
+            path: file.path, identity: identity)
         if let defect = registration.defect {
             throw Refusal(.invalidParameter, "\(defect)", cause: "application.name")
         }
@@ -155,9 +159,10 @@ extension OwnerAccount {
 
     /// The registration that a rebuilt program had: the one of its path, or after it moved the one that is named.
     fileprivate func formerRegistration(_ body: WireRegisterApplicationRequest) throws(Refusal) -> Registration {
-        guard body.accessGroups.isEmpty, body.webCredentials.isEmpty, !body.isBrowser else {
+        guard body.accessGroups.isEmpty, body.webCredentials.isEmpty, !body.isBrowser, !body.isDoor else {
             throw Refusal(
-                .invalidParameter, "An adopted program keeps its groups, domains and rights of a browser; name none.",
+                .invalidParameter,
+                "An adopted program keeps its groups, domains and rights of a browser or door; name none.",
                 cause: "application.name")
         }
         let (path, name) = (ExactName(body.path), ExactName(body.applicationID))
@@ -184,6 +189,7 @@ extension OwnerAccount {
             $0.accessGroups = registration.groups.texts
             $0.webCredentials = registration.webCredentials.texts
             $0.isBrowser = registration.isBrowser
+            $0.isDoor = registration.isDoor
             $0.label = CallerProgram.label
             $0.changed = standing == .changed
             $0.unverified = standing == .unreadable || standing == .changing

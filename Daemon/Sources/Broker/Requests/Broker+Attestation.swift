@@ -11,6 +11,7 @@ import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import StoreKeys
 
 /// Attestation of keys by their chip.
@@ -84,6 +85,13 @@ extension Broker {
     // MARK: the key
 
     private func attestingEnclave() throws(Refusal) -> any AttestingEnclave {
+        // The key is the machine's: each user could use what another one enrolled.
+        guard configuration.serves.sole != nil else {
+            throw Refusal(
+                .operationNotPermitted,
+                "This daemon serves several users, and none of them can enrol or use the machine's key.",
+                cause: "attestation.of-machine")
+        }
         guard let enclave = enclave as? any AttestingEnclave else {
             throw Refusal(
                 .unsupportedAlgorithm,

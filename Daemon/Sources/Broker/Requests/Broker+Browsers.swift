@@ -8,6 +8,7 @@ import OstiaryMessages
 import Passkeys
 import Refusals
 import SecretMemory
+import Sessions
 
 /// Commands of CTAP from programs that the owner registered as browsers. These choose relying party and client data, so no domain
 /// confirms them; the question shows which relying party the program named.

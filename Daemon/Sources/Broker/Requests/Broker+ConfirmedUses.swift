@@ -9,17 +9,18 @@ import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
-/// Uses of rights that confirm each signature. Each asks the person, opens the right for this one use, and keeps nothing.
+/// Uses of rights and keys that confirm each signature. Each asks the person, opens the right for this one use, and keeps nothing.
 extension Broker {
     static let confirmsEachSignature = Refusal(
         .operationNotPermitted,
-        "This right cannot be authorized: it only signs, and asks for each signature. Sign with it directly.",
+        "This right or key cannot be authorized: it only signs, and asks for each signature. Sign with it directly.",
         cause: "right.confirms-each-signature")
 
     private static let confirmsNothing = Refusal(
-        .invalidParameter, "This right does not confirm each signature. Authorize it, and use it then.",
+        .invalidParameter, "This right or key does not confirm each signature. Authorize it, and use it then.",
         cause: "right.confirms-nothing")
 
     func signConfirmed(_ body: WireConfirmedSignRequest, _ exchange: Exchange) throws -> Reply {
@@ -45,8 +46,10 @@ extension Broker {
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
         let account = exchange.account
-        let object = try account.rights.find(id: id, application: exchange.caller.application)
-        let opener = try RightOpener(object, label: nil, in: vault, ring: account.ring, stretching: account.stretching)
+        let object = try account.rights.find(id: id, usableBy: exchange.accessGroups)
+        let label = object.kind == .enclaveKey ? account.items.label(ofKey: object) : nil
+        let opener = try RightOpener(
+            object, label: label, in: vault, ring: account.ring, stretching: account.stretching)
         guard opener.accessControl.confirmsEachSignature else { throw Self.confirmsNothing }
         let evaluation = try account.evaluator.evaluate(demand(opener), asking: asking)
         let right = try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }

@@ -12,6 +12,7 @@ import Passcodes
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import UnixSocket
 import Vault
 
@@ -79,7 +80,7 @@ extension Broker {
 
     private func authorizeRight(_ bytes: Data, _ body: WireAuthorizeRequest, _ exchange: Exchange) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
-        let object = try exchange.account.rights.find(id: id, usableBy: exchange.caller)
+        let object = try exchange.account.rights.find(id: id, usableBy: exchange.accessGroups)
         let label = object.kind == .enclaveKey ? exchange.account.items.label(ofKey: object) : nil
         let opener = try RightOpener(
             object, label: label, in: vault, ring: exchange.account.ring, stretching: exchange.account.stretching)
@@ -215,7 +216,7 @@ extension Broker {
     ) throws -> Reply {
         try exchange.account.evaluator.preflight(
             demand, held: held(inContext: contextID, for: subject, exchange),
-            forProcess: exchange.caller.program.processID)
+            for: exchange.caller.credentials)
         return .done
     }
 

@@ -7,12 +7,14 @@ import ExactNames
 import Foundation
 import Logging
 import OstiaryMessages
+import Owners
 import Passcodes
 import Passkeys
 import PromptProtocol
 import Prompting
 import Refusals
 import SecretMemory
+import Sessions
 
 /// Credentials of relying parties. A program gets them only for domains that it is registered for and that confirm it.
 extension Broker {
@@ -202,7 +204,7 @@ extension Broker {
     private func authenticator(
         _ attachment: AuthenticatorAttachment, _ exchange: Exchange, _ asking: Asking
     ) -> (any CredentialAuthenticator)? {
-        if let given = authenticators[attachment] { return given }
+        if let given = authenticators[attachment] { return given.presented(to: exchange.account.user.idToOthers) }
         return attachment == .platform ? exchange.account.platformAuthenticator(asking) : nil
     }
 

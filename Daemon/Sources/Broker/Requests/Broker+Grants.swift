@@ -10,6 +10,7 @@ import Passcodes
 import Passkeys
 import ProtectedObjects
 import Refusals
+import Sessions
 import UnixSocket
 
 /// The grants of all programs of a user: listing and revoking them. And how a program learns that its own have ended.
@@ -22,8 +23,9 @@ extension Broker {
         let now = clock.now().time
         var listed: [WireListedGrant] = []
         for other in sessions.all(of: exchange.account) {
-            for context in other.contexts.all {
-                listed += context.listedGrants.map { WireListedGrant($0, of: other.caller, now: now) }
+            for holder in other.holders {
+                let grants = holder.contexts.all.flatMap(\.listedGrants)
+                listed += grants.map { WireListedGrant($0, of: holder.caller, now: now) }
             }
             listed += other.browserAuthenticator.liveAuthorizations(at: now).map {
                 WireListedGrant($0, of: other.caller, now: now)
@@ -44,8 +46,8 @@ extension Broker {
     func revokeGrants(_ body: WireRevokeGrantsRequest, _ exchange: Exchange) throws -> Reply {
         guard let which = body.which else { throw Refusal(.malformed, "The request names no grants.") }
         try exchange.verifyCaller()
-        let chosen = sessions.all(of: exchange.account).flatMap { other in
-            other.contexts.all.filter { Self.isMeant($0, of: other.caller, which) }
+        let chosen = sessions.all(of: exchange.account).flatMap(\.holders).flatMap { holder in
+            holder.contexts.all.filter { Self.isMeant($0, of: holder.caller, which) }
         }
         let now = clock.now().time
         let browsers = sessions.all(of: exchange.account)
@@ -72,7 +74,7 @@ extension Broker {
         switch which {
         case .all: true
         case .grantID(let id): context.listedGrants.contains { $0.id == id }
-        case .program(let path): caller.program.displayName == ExactName(path)
+        case .program(let path): [caller.program.displayName, caller.program.through].contains(ExactName(path))
         }
     }
 
@@ -123,7 +125,7 @@ extension WireListedGrant {
         self = .with {
             $0.grantID = authorization.number
             $0.kind = "passkeys"
-            $0.program = caller.program.displayName.text
+            $0.program = caller.program.logName
             $0.processID = UInt32(clamping: caller.credentials.processID)
             $0.object = authorization.relyingParty?.text ?? ""
             $0.operations = authorization.operations.map(\.rawValue)
@@ -138,7 +140,7 @@ extension WireListedGrant {
         self = .with {
             $0.grantID = grant.id
             $0.kind = grant.kind.rawValue
-            $0.program = caller.program.displayName.text
+            $0.program = caller.program.logName
             $0.processID = UInt32(clamping: caller.credentials.processID)
             $0.object = grant.object
             $0.operations = grant.operations.map(\.name)

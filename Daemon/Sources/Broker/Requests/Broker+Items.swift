@@ -14,6 +14,7 @@ import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
 /// Keychain items: adding, finding, updating, deleting.
@@ -22,9 +23,9 @@ extension Broker {
 
     func addItem(_ body: WireAddItemRequest, _ exchange: Exchange) throws -> Reply {
         let itemClass = try ItemClass(named: body.itemClass)
-        let groups = AccessGroups(exchange.caller.accessGroups)
+        let groups = AccessGroups(exchange.accessGroups)
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        let draftKey = exchange.session.draftKeys.key(body.keyID, groups: groups)
+        let draftKey = exchange.draftKeys.key(body.keyID, groups: groups)
         let key = try draftKey ?? exchange.account.items.key(body.keyID, groups: groups)
         // A key's item shows the key's own rule, whatever the program says it is.
         attributes.shownAccessControl = try key?.attributes.applicationLabel ?? Self.shown(body.shownAccessControl)
@@ -52,17 +53,19 @@ extension Broker {
             of: exchange.account, event, making: keyEvent, alone: key != nil, whenStanding: proofs
         ) {
             if let draftKey {
-                try exchange.session.draftKeys.requireCurrent(draftKey.id, exchange.account.ring.publicHalves)
+                try exchange.draftKeys.requireCurrent(draftKey.id, exchange.account.ring.publicHalves)
             }
             return try exchange.account.items.add(draft) { writer in
                 if let draftKey { try exchange.account.rights.insert(draftKey, hasItem: true, in: writer) }
             }
         }
-        if let draftKey { exchange.session.draftKeys.remove(draftKey.id) }
+        if let draftKey { exchange.draftKeys.remove(draftKey.id) }
         if let keyEvent { exchange.trail.note(keyEvent) }
         exchange.trail.note(exchange.event(object: record.logName))
         var page = ItemPageBuilder()
-        page.add(record, body.returnsAttributes ? attributes : nil)
+        page.add(
+            record, body.returnsAttributes ? attributes : nil,
+            strength: exchange.account.strength(of: accessControl, isForKey: key != nil).rawValue)
         return page.reply(next: 0)
     }
 
@@ -75,13 +78,13 @@ extension Broker {
         let parameters = ApplicationPasswordParameters()
         let stretched =
             if let given = asking.applicationPassword {
-                try parameters.stretch(given.bytes, by: exchange.account.stretching)
+                try parameters.stretch(given.bytes, by: exchange.account.stretching, as: exchange.requester)
             } else {
                 try parameters.stretch(
                     newSecret(
                         .newApplicationPassword, repeated: .repeatApplicationPassword, object: name,
                         operation: "protect a keychain item with a password", asking: asking),
-                    by: exchange.account.stretching)
+                    by: exchange.account.stretching, as: exchange.requester)
             }
         return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
@@ -89,41 +92,48 @@ extension Broker {
     // MARK: finding
 
     func findItems(_ body: WireFindItemsRequest, _ exchange: Exchange) throws -> Reply {
+        if body.listsLocked { try Self.requireList(body) }
         let items = exchange.account.items
-        let selection = try VisibleItems(body.query, groups: exchange.caller.accessGroups, digests: items.digests)
+        let selection = try VisibleItems(body.query, groups: exchange.accessGroups, digests: items.digests)
         // A search by host reads on until it has found some.
         let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
-        let isLong = try items.isLong(selection, from: begin, limit: limit)
-        if isLong { try exchange.requireOwnThread() }
+        let reader = try items.isLong(selection, from: begin, limit: limit) ? exchange.longReader() : nil
         let proofs = ItemProofs(of: self, for: body.use, to: .read, exchange)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
-            try items.forEach(selection, from: begin, limit: limit, asPartOfLong: isLong, body)
+            try items.forEach(selection, from: begin, limit: limit, waitingAs: reader, body)
         }
         do {
-            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
+            return try page(of: selection, body, exchange, proofs, waitingAs: reader)
         } catch SlotError.missingKey {
             // The passcode was changed between the look at the row and at the key: both are as they should be afterwards.
             exchange.account.keeper.exclusively {}
-            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
+            return try page(of: selection, body, exchange, proofs, waitingAs: reader)
         } catch let refusal as Refusal where refusal == ItemStore.changed {
             // It was updated while the person was asked, who is asked again only if what was proved is not enough now.
-            return try page(of: selection, body, exchange, proofs, asPartOfLong: isLong)
+            return try page(of: selection, body, exchange, proofs, waitingAs: reader)
+        } catch let refusal as Refusal where body.listsLocked && refusal == Refusal.locked {
+            // A lock came while the list was made. Now it says so.
+            return try page(of: selection, body, exchange, proofs, waitingAs: reader)
         }
     }
 
     private func page(
         of selection: VisibleItems, _ body: WireFindItemsRequest, _ exchange: Exchange,
-        _ proofs: ItemProofs, asPartOfLong isLong: Bool
+        _ proofs: ItemProofs, waitingAs reader: StretchRequester?
     ) throws -> Reply {
         let limit = body.limit == 0 ? Int.max : Int(body.limit)
         var page = ItemPageBuilder()
         var read: [ItemOpener] = []
-        var (begin, isLong) = (body.begin, isLong)
+        var (begin, reader) = (body.begin, reader)
         repeat {
             let batch = try exchange.account.items.batch(
-                selection, from: begin, limit: limit, asPartOfLong: isLong,
+                selection, from: begin, limit: limit, waitingAs: reader,
                 leavingOut: body.use.skipsProtected ? proofs.skips : nil)
             for opener in batch.openers {
+                if body.listsLocked {
+                    if try list(opener, body, proofs, into: &page) { read.append(opener) }
+                    continue
+                }
                 do { try self.read(opener, selection, body, proofs, exchange, into: &page) } catch let refusal
                     as Refusal
                     where opener.isProtected && proofs.leavesOut(refusal)
@@ -135,17 +145,16 @@ extension Broker {
                 read.append(opener)
             }
             begin = batch.next
-            if page.isEmpty, begin != 0, !isLong {
+            if page.isEmpty, begin != 0, reader == nil {
                 // All of these were left out. Nobody knows how many more will be.
-                try exchange.requireOwnThread()
-                isLong = true
+                reader = try exchange.longReader()
             }
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
         try exchange.verifyCaller()
         let (proved, free) = (page.proved, page.releasedFreely)
         try exchange.trail.decide {
-            // A lock since they were opened wins.
+            // A lock since they were opened wins, and so does a cancel.
             try proofs.requireStanding()
             for opener in read { try opener.requireOpen() }
             try proofs.countUses(of: read)
@@ -172,13 +181,13 @@ extension Broker {
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
         guard needsAttributes else {
             try opener.requireOpen()
-            return page.add(opener.record, nil, data: body.returnsData ? try opener.data(by: nil) : nil)
+            return page.add(opener.record, nil, strength: "", data: body.returnsData ? try opener.data(by: nil) : nil)
         }
         let attributes = try opener.attributes()
         guard selection.admits(attributes) else { return }
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
-            opener.record, body.returnsAttributes ? attributes : nil,
+            opener.record, body.returnsAttributes ? attributes : nil, strength: proofs.strengths.label(of: opener),
             data: body.returnsData ? try data(of: opener, by: proof, exchange) : nil, by: proof)
     }
 
@@ -191,13 +200,12 @@ extension Broker {
 
     func updateItems(_ body: WireUpdateItemsRequest, _ exchange: Exchange) throws -> Reply {
         let selection = try Self.withoutHost(
-            VisibleItems(body.query, groups: exchange.caller.accessGroups, digests: exchange.account.items.digests))
-        let isLong = try exchange.account.items.isLong(selection)
-        if isLong { try exchange.requireOwnThread() }
-        let openers = try exchange.account.items.all(selection, asPartOfLong: isLong)
+            VisibleItems(body.query, groups: exchange.accessGroups, digests: exchange.account.items.digests))
+        let reader = try exchange.account.items.isLong(selection) ? exchange.longReader() : nil
+        let openers = try exchange.account.items.all(selection, waitingAs: reader)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        try attributes.prepareForUpdating(groups: AccessGroups(exchange.caller.accessGroups))
+        try attributes.prepareForUpdating(groups: AccessGroups(exchange.accessGroups))
         attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
         let accessControl =
             body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
@@ -222,7 +230,7 @@ extension Broker {
         let count = try changingItems(
             of: exchange.account, event, alone: !proved.isEmpty, whenStanding: proofs, using: proved.map(\.opener)
         ) {
-            let targets = try exchange.account.items.all(selection, asPartOfLong: false)
+            let targets = try exchange.account.items.all(selection, waitingAs: nil)
                 .map { try Self.target($0, among: proved) }
             guard !targets.isEmpty else { throw ItemStore.notFound }
             try exchange.account.items.update(targets, change, now: Self.now())
@@ -245,7 +253,7 @@ extension Broker {
 
     func deleteItems(_ body: WireDeleteItemsRequest, _ exchange: Exchange) throws -> Reply {
         // Once, so that what is found and which keys go along is decided for one and the same caller.
-        let groups = exchange.caller.accessGroups
+        let groups = exchange.accessGroups
         guard body.also.count < ItemRequestLimits.deletionQueryCount else {
             throw Refusal(
                 .tooLarge, "One request deletes by at most \(ItemRequestLimits.deletionQueryCount) queries.",
@@ -255,7 +263,7 @@ extension Broker {
             try Self.withoutHost(VisibleItems($0, groups: groups, digests: exchange.account.items.digests))
         }
         try exchange.verifyCaller()
-        let deleted = try delete(selections, groups: AccessGroups(groups), of: exchange.account)
+        let deleted = try delete(selections, groups: AccessGroups(groups), exchange)
         exchange.trail.end(exchange.event(object: deleted.name)) {
             for key in deleted.keys { sessions.endGrants(on: key) }
         }
@@ -264,15 +272,18 @@ extension Broker {
     }
 
     private func delete(
-        _ selections: [VisibleItems], groups: AccessGroups, of account: OwnerAccount
+        _ selections: [VisibleItems], groups: AccessGroups, _ exchange: Exchange
     ) throws -> ItemStore.Deletion {
+        let account = exchange.account
         do {
             return try account.changing.withSharedLock {
-                try account.items.delete(selections, groups: groups, withKeys: false)
+                try exchange.cancellation?.checkUnlessLocked()
+                return try account.items.delete(selections, groups: groups, withKeys: false)
             }
         } catch is ItemStore.KeysGoAlong {
             return try account.changing.withLock {
-                try account.items.delete(selections, groups: groups, withKeys: true)
+                try exchange.cancellation?.checkUnlessLocked()
+                return try account.items.delete(selections, groups: groups, withKeys: true)
             }
         }
     }
@@ -320,7 +331,7 @@ extension Broker {
         }
     }
 
-    private static func withoutHost(_ selection: VisibleItems) throws(Refusal) -> VisibleItems {
+    static func withoutHost(_ selection: VisibleItems) throws(Refusal) -> VisibleItems {
         guard selection.host == nil else {
             throw Refusal(.invalidParameter, "Only a search takes a host.", cause: "item.host")
         }

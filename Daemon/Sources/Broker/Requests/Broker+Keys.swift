@@ -11,6 +11,7 @@ import Owners
 import PromptProtocol
 import ProtectedObjects
 import Refusals
+import Sessions
 import Vault
 
 /// Enclave keys that back no right: making, finding and removing. They are authorized and used as rights are.
@@ -19,13 +20,13 @@ extension Broker {
         guard let number = UInt8(exactly: body.kind.rawValue), let type = EnclaveKeyType(rawValue: number) else {
             throw Refusal(.invalidParameter, "The kind of key is unknown.", cause: "key.kind")
         }
-        let group = try AccessGroups(exchange.caller.accessGroups)
+        let group = try AccessGroups(exchange.accessGroups)
             .home(body.accessGroup.isEmpty ? nil : ExactName(body.accessGroup))
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
         }
-        try exchange.account.requireUsable(accessControl)
+        try exchange.account.requireUsable(accessControl, ofKey: type)
         let context = body.use.contextID == 0 ? nil : try exchange.contexts.context(body.use.contextID)
         let password = try newApplicationPassword(
             accessControl, object: "a key", operation: "key", exchange, given: context?.applicationPassword
@@ -47,7 +48,7 @@ extension Broker {
     private func makeDraft(_ draft: consuming RightStore.Draft, _ exchange: Exchange) throws -> ObjectRecord {
         try exchange.verifyCaller()
         let (record, publicHalves) = try exchange.account.prepare(draft)
-        try exchange.session.draftKeys.add(record, wrappedTo: publicHalves)
+        try exchange.draftKeys.add(record, wrappedTo: publicHalves)
         return record
     }
 
@@ -63,7 +64,8 @@ extension Broker {
 
     func listKeys(_ body: WireListKeysRequest, _ exchange: Exchange) throws -> Reply {
         let rights = exchange.account.rights
-        let (page, next) = try rights.keys(from: Int(body.offset), count: Self.keyPageCount)
+        let (page, next) = try rights.keys(
+            from: Int(body.offset), count: Self.keyPageCount, as: exchange.requester)
         try exchange.verifyCaller()
         let keys = try page.map { key, hasItem in
             try WireListedKey.with {
@@ -84,7 +86,7 @@ extension Broker {
 
     func removeKey(_ body: WireRemoveKeyRequest, _ exchange: Exchange) throws -> Reply {
         guard !body.ofAnyGroup else { return try removeKeyOfAnyGroup(body, exchange) }
-        if let id = VaultID(bytes: body.keyID), exchange.session.draftKeys.remove(id) {
+        if let id = VaultID(bytes: body.keyID), exchange.draftKeys.remove(id) {
             return Reply(.done(.with { $0.count = 1 }))
         }
         let key = try key(body.keyID, exchange)
@@ -131,6 +133,6 @@ extension Broker {
 
     private func key(_ bytes: Data, _ exchange: Exchange) throws -> ObjectRecord {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.keyNotFound }
-        return try exchange.account.rights.findKey(id: id, groups: exchange.caller.accessGroups)
+        return try exchange.account.rights.findKey(id: id, groups: exchange.accessGroups)
     }
 }

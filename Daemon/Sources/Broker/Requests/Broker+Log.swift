@@ -2,44 +2,52 @@ import AuditLog
 import Auditing
 import Foundation
 import KeySlots
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
 /// Reading and checking the audit log.
 extension Broker {
-    func logPage(_ body: WireReadLogRequest) throws -> WireLogPage {
+    func logPage(_ body: WireReadLogRequest, for audience: LogAudience) throws -> WireLogPage {
         let limit = Int(min(max(body.limit, 1), WireLimits.logPageCount))
-        let page = try store.log.audit.page(from: body.firstIndex, limit: limit)
+        let page = try store.log.audit.page(from: body.firstIndex, limit: limit, for: audience)
         return .with {
             $0.records = page.records.map(WireLogRecord.init)
             $0.recordCount = page.recordCount
         }
     }
 
-    /// Checks the log. Its seals open with the passcode key; when the person cannot be asked, the hash chain and its anchor
+    /// Checks the log. Its seals open with the owner's passcode key, where no other owner has them; when the person cannot be asked, the hash chain and its anchor
     /// are checked alone, and the verdict says so.
     func verifyLog(_ body: WireVerifyLogRequest, _ exchange: Exchange) throws -> Reply {
         let passcode = try passcodeForSeals(body, exchange)
-        let records = try exchange.account.seeds.records()
-        let verdict = try store.log.audit.verify { epoch in
-            guard let record = records.first(where: { $0.number == epoch }),
-                record.wrappedSeed.kind == .enclave || passcode != nil
-            else { return nil as SecretBytes? }
-            return try exchange.account.seeds.open(record, passcode: passcode)
-        }
         return Reply(
             .logVerdict(
-                .with {
-                    $0.intact = verdict.isIntact
-                    $0.recordCount = verdict.recordCount
-                    $0.firstMisfit = verdict.firstMisfit ?? 0
-                    $0.explanation = verdict.explanation
-                    $0.sealsChecked = verdict.sealsChecked
-                }))
+                try logVerdict(
+                    exchange.account.seeds, passcode: passcode, for: opened.logAudience(of: exchange.account))))
+    }
+
+    func logVerdict(
+        _ seeds: LogSeeds, passcode: PrivateHalf?, for audience: LogAudience
+    ) throws -> WireLogVerdict {
+        let records = try seeds.own()
+        let verdict = try store.log.audit.verify(for: audience) { epoch in
+            guard let record = records.first(where: { $0.number == epoch }), record.owner == nil || passcode != nil
+            else { return nil as SecretBytes? }
+            return try seeds.open(record, passcode: passcode)
+        }
+        return .with {
+            $0.intact = verdict.isIntact
+            $0.recordCount = verdict.recordCount
+            $0.firstMisfit = verdict.firstMisfit ?? 0
+            $0.explanation = verdict.explanation
+            $0.sealsChecked = verdict.sealsChecked
+        }
     }
 
     private func passcodeForSeals(_ body: WireVerifyLogRequest, _ exchange: Exchange) throws -> PrivateHalf? {

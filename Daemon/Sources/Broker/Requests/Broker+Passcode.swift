@@ -14,6 +14,7 @@ import Passcodes
 import PromptProtocol
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
 /// The passcode's life, and the lock.
@@ -35,9 +36,11 @@ extension Broker {
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "set the passcode", asking: asking,
             isUnproved: true)
-        let change = try exchange.account.life.prepareSetting()
-        try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting {
-            try commit("passcode-set", exchange, asking) { try exchange.account.life.set(chosen, change, since: era) }
+        let change = try exchange.account.life.prepareSetting(as: asking.requester)
+        try OwnerPasswordQuestion(to: "set the passcode", prompter, asking).permitting { chipOwner in
+            try commit("passcode-set", exchange, asking) { turn in
+                try exchange.account.life.set(chosen, change, since: era, in: turn, as: chipOwner)
+            }
         } beforeAsking: {
             change.hideProgress()
         }
@@ -48,24 +51,25 @@ extension Broker {
         let proved = try provePasscode("change the passcode", asking, exchange, for: exchange.event("passcode-change"))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "", operation: "change the passcode", asking: asking)
-        let change = try exchange.account.life.prepareChange(of: proved)
-        try commit("passcode-change", exchange, asking) {
-            try exchange.account.life.change(proved, to: chosen, change, since: era)
+        let change = try exchange.account.life.prepareChange(of: proved, as: asking.requester)
+        try commit("passcode-change", exchange, asking) { turn in
+            try exchange.account.life.change(proved, to: chosen, change, since: era, in: turn)
         }
     }
 
     private func removePasscode(_ exchange: Exchange, _ asking: Asking) throws {
         let era = exchange.account.ring.era
         let proved = try provePasscode("remove the passcode", asking, exchange, for: exchange.event("passcode-remove"))
-        let bound = try exchange.account.life.boundToPasscode()
-        let items = try exchange.account.life.itemsBoundToPasscode(destroying: Set(bound.map(\.id)))
+        let bound = try exchange.account.life.boundToPasscode(as: asking.requester)
+        let items = try exchange.account.life.itemsBoundToPasscode(
+            destroying: Set(bound.map(\.id)), as: asking.requester)
         let warning = Self.warning(bound, itemCount: items.count)
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(warning)), operation: DisplayText("remove the passcode"),
             reason: asking.question.reason, cancelTitle: asking.question.cancelTitle)
         try Questioning(prompter: prompter, asking: asking).confirmation(question)
-        let removal = try exchange.account.life.prepareRemoval(of: proved)
-        try commit("passcode-remove", exchange, asking) {
+        let removal = try exchange.account.life.prepareRemoval(of: proved, as: asking.requester)
+        try commit("passcode-remove", exchange, asking) { _ in
             let destroyed = try exchange.account.life.remove(
                 proved, destroying: Set(bound.map(\.id) + items), removal, since: era)
             noteDestruction(of: destroyed.objects, by: "passcode-remove", exchange)
@@ -103,17 +107,18 @@ extension Broker {
     /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
     /// request while it waited for the lock is heeded.
     private func commit(
-        _ name: String, _ exchange: Exchange, _ asking: Asking, _ change: () throws -> PrivateHalf?
+        _ name: String, _ exchange: Exchange, _ asking: Asking,
+        _ change: (borrowing StretchTurn) throws -> PrivateHalf?
     ) throws {
         let event = exchange.event(name)
         try exchange.verifyCaller()
-        try exchange.account.keeper.exclusively.withStretchTurn {
+        try exchange.account.keeper.exclusively.withStretchTurn(as: asking.requester) { turn in
             try exchange.account.changing.withLock {
                 try asking.cancellation.check()
                 try exchange.trail.change(event)
                 let passcode: PrivateHalf?
                 var failure: (any Error)?
-                do { passcode = try change() } catch let unfinished as UnfinishedPasscodeChange {
+                do { passcode = try change(turn) } catch let unfinished as UnfinishedPasscodeChange {
                     // The keys are other ones already, whichever passcode opens them.
                     passcode = unfinished.passcode
                     failure = unfinished.reason
@@ -121,7 +126,7 @@ extension Broker {
                 sessions.endKeptFactors(of: exchange.account)
                 if passcode != nil { exchange.account.biometry?.passcodeWasEntered() }
                 exchange.account.recentBiometry.forget()
-                environmentMayHaveChanged(of: exchange.account, askingSensor: true)
+                services.environment.mayHaveChanged(of: exchange.account, askingSensor: true)
                 beginEpoch(of: exchange.account, under: passcode)
                 if let failure { throw failure }
             }

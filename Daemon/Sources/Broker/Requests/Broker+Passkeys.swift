@@ -9,6 +9,7 @@ import Owners
 import Passkeys
 import ProtectedObjects
 import Refusals
+import Sessions
 import Vault
 
 /// Passkeys of this machine as their owner sees them: listing, and removing with the owner's word.

@@ -8,6 +8,8 @@ import Passcodes
 import Prompting
 import ProtectedObjects
 import Refusals
+import Sessions
+import UnixSocket
 
 /// The policies of an `LAContext`.
 extension Broker {
@@ -16,7 +18,7 @@ extension Broker {
         if body.preflight {
             try preflight(
                 policy, held: held(inContext: body.contextID, exchange), exchange.account,
-                forProcess: exchange.caller.program.processID)
+                for: exchange.caller.credentials)
             return .done
         }
         let context = try exchange.contexts.context(body.contextID)
@@ -66,7 +68,8 @@ extension Broker {
         if account.sensor?.sensorState()?.unavailability == .biometryLockout { account.recentBiometry.forget() }
         guard let recent = recentProof(for: body, account) else { return nil }
         // Where the program's own question would arm no sensor, a finger at another question does not answer for it either.
-        let refusal = account.evaluator.prompter.sensorRefusal(ofProcess: exchange.caller.program.processID)
+        let refusal = account.evaluator.prompter.sensorRefusal(
+            ofProcess: exchange.caller.credentials.processID, of: exchange.caller.credentials.userID)
         return refusal == nil ? recent : nil
     }
 
@@ -79,11 +82,11 @@ extension Broker {
 
     /// Throws why a policy could not be evaluated now; never prompts.
     ///
-    /// - Parameter processID: the process for which it would be; nil where its question will tell.
+    /// - Parameter process: the process for which it would be; nil where its question will tell.
     func preflight(
-        _ policy: OwnerPolicy, held: HeldFactors, _ account: OwnerAccount, forProcess processID: Int32? = nil
+        _ policy: OwnerPolicy, held: HeldFactors, _ account: OwnerAccount, for process: PeerCredentials? = nil
     ) throws {
-        try account.evaluator.preflight(policy.demand(), held: held, forProcess: processID)
+        try account.evaluator.preflight(policy.demand(), held: held, for: process)
         // Biometry stands on the passcode, and without one there is nothing to fall back to.
         guard policy.acceptsBiometry, !account.ring.isPasscodeSet else { return }
         guard policy.acceptsCompanion else { throw Refusal.passcodeNotSet }

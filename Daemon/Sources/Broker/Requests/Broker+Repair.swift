@@ -9,6 +9,7 @@ import Owners
 import PromptProtocol
 import ProtectedObjects
 import Refusals
+import Sessions
 import Vault
 
 /// Rebuilding lists that do not verify: what the doctor advises where there is no backup.

@@ -13,6 +13,7 @@ import PromptProtocol
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
 /// Making, finding, listing and removing rights, and what their opened keys do.
@@ -20,9 +21,10 @@ extension Broker {
     func createRight(_ body: WireCreateRightRequest, _ exchange: Exchange) throws -> Reply {
         try Self.validate(identifier: body.identifier)
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
-        try exchange.account.requireUsable(accessControl, isOfRight: true)
+        try exchange.account.requireUsable(accessControl, ofKey: .p256)
         if accessControl.confirmsEachSignature { try Self.requireConfirmable(body) }
-        if !body.replace { try requireFree(ExactName(body.identifier), exchange) }
+        let group = try Self.group(body.accessGroup, exchange)
+        if !body.replace { try requireFree(ExactName(body.identifier), in: group, exchange) }
         let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right", exchange)
         {
             try exchange.asking(body.question)
@@ -30,7 +32,7 @@ extension Broker {
         let secret = body.hasSecret_p ? SecretBytes(copying: exchange.request.tail) : nil as SecretBytes?
         let created = exchange.event("create", object: body.identifier)
         let draft = RightStore.Draft.right(
-            ExactName(body.identifier), of: exchange.caller.application, accessControl, secret: secret,
+            ExactName(body.identifier), of: group, accessControl, secret: secret,
             applicationPassword: password)
         let record = try make(draft, replacing: body.replace, for: exchange, recordedAs: created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
@@ -80,9 +82,15 @@ extension Broker {
         }
     }
 
-    private func requireFree(_ identifier: ExactName, _ exchange: Exchange) throws {
+    /// The group that a request names, which must be one of the program's; without a name the program alone.
+    private static func group(_ name: String, _ exchange: Exchange) throws(Refusal) -> ExactName {
+        guard !name.isEmpty else { return exchange.application }
+        return try AccessGroups(exchange.accessGroups).home(ExactName(name))
+    }
+
+    private func requireFree(_ identifier: ExactName, in group: ExactName, _ exchange: Exchange) throws {
         do {
-            _ = try exchange.account.rights.find(identifier, application: exchange.caller.application)
+            _ = try exchange.account.rights.find(identifier, application: group)
         } catch let refusal as Refusal where refusal.code == .notFound { return }
         throw RightStore.duplicate
     }
@@ -97,12 +105,12 @@ extension Broker {
         let parameters = ApplicationPasswordParameters()
         let stretched: SecretBytes
         if let given {
-            stretched = try parameters.stretch(given.bytes, by: exchange.account.stretching)
+            stretched = try parameters.stretch(given.bytes, by: exchange.account.stretching, as: exchange.requester)
         } else {
             let chosen = try newSecret(
                 .newApplicationPassword, repeated: .repeatApplicationPassword, object: object,
                 operation: "protect a new \(operation) with a password", asking: asking())
-            stretched = try parameters.stretch(chosen, by: exchange.account.stretching)
+            stretched = try parameters.stretch(chosen, by: exchange.account.stretching, as: exchange.requester)
         }
         return ApplicationPassword(stretchedKey: stretched, parameters: parameters.bytes)
     }
@@ -111,15 +119,15 @@ extension Broker {
 
     func findRight(_ body: WireFindRightRequest, _ exchange: Exchange) throws -> Reply {
         let object = try exchange.account.rights.find(
-            ExactName(body.identifier), application: exchange.caller.application)
+            ExactName(body.identifier), application: Self.group(body.accessGroup, exchange))
         try exchange.verifyCaller()
         return Reply(.right(WireRight(object, enclave: enclave.kind)))
     }
 
     func listRights(_ body: WireListRightsRequest, _ exchange: Exchange) throws -> Reply {
-        let application = body.ofAllApplications ? nil : exchange.caller.application
+        let application = body.ofAllApplications ? nil : try Self.group(body.accessGroup, exchange)
         let page = try exchange.account.rights.page(
-            application: application, after: body.cursor.isEmpty ? nil : body.cursor)
+            application: application, after: body.cursor.isEmpty ? nil : body.cursor, as: exchange.requester)
         try exchange.verifyCaller()
         return Reply(
             .rights(
@@ -135,7 +143,7 @@ extension Broker {
     }
 
     func removeRight(_ body: WireRemoveRightRequest, _ exchange: Exchange) throws -> Reply {
-        let application = exchange.caller.application
+        let application = try Self.group(body.accessGroup, exchange)
         let id: VaultID
         var name = body.identifier
         switch body.which {
@@ -146,7 +154,8 @@ extension Broker {
             id = named
             guard try !exchange.account.applications.isLostRow(named) else { throw Self.rowOfRegistration }
             name =
-                try exchange.account.rights.removable(id: named, application: application)?.attributes.identifier.text
+                try exchange.account.rights.removable(id: named, groups: exchange.accessGroups)?.attributes.identifier
+                .text
                 ?? "\(named)"
         case nil: throw Refusal(.malformed, "The request names no right.")
         }
@@ -164,7 +173,7 @@ extension Broker {
     func removeAllRights(_ exchange: Exchange) throws -> Reply {
         try exchange.verifyCaller()
         let rights = exchange.account.rights
-        let listed = try rights.list(application: exchange.caller.application).compactMap(\.record)
+        let listed = try rights.list(application: exchange.application, as: exchange.requester).compactMap(\.record)
         try exchange.verifyCaller()
         let removed = try exchange.account.changing.withLock { try rights.removeAll(listed) }
         noteDestruction(of: removed, by: "remove-all", exchange)

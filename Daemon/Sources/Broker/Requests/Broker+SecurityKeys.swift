@@ -10,6 +10,7 @@ import Passkeys
 import PromptProtocol
 import Prompting
 import Refusals
+import Sessions
 
 /// Security keys as factors: enrolling and removing them with the owner's word, and their PINs.
 extension Broker {
@@ -133,7 +134,7 @@ extension Broker {
             try exchange.trail.change(event)
             try change()
             sessions.endKeptFactors(of: exchange.account)
-            environmentMayHaveChanged(of: exchange.account, askingSensor: false)
+            services.environment.mayHaveChanged(of: exchange.account, askingSensor: false)
         }
         exchange.trail.note(event)
     }

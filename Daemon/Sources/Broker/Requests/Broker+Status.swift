@@ -3,6 +3,7 @@ import AuditLog
 import Auditing
 import Authenticators
 import Callers
+import Diagnosis
 import Enclave
 import ExactNames
 import FingerprintReader
@@ -14,10 +15,18 @@ import OwnerKeys
 import Owners
 import ProtectedObjects
 import Refusals
+import Sessions
 import Vault
 
 /// What the daemon says about itself.
 extension Broker {
+    /// - Parameter processID: the process that asks.
+    func diagnosis(
+        for account: OwnerAccount, askedBy processID: Int32 = getpid(), as requester: StretchRequester
+    ) -> WireDiagnosis {
+        .with { $0.findings = Examination(opened, for: account, askedBy: processID, as: requester).findings() }
+    }
+
     func status(for exchange: Exchange) throws -> WireStatus {
         let attempts = exchange.account.knownAttempts()
         let rights = try rightStatus(of: exchange)
@@ -44,18 +53,18 @@ extension Broker {
             $0.factors = factorStatus(exchange.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
             $0.biometry = exchange.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
-            $0.logRecordCount = store.log.audit.recordCount
-            $0.caller.program = exchange.caller.program.displayName.text
+            $0.logRecordCount = logRecordCount(for: opened.logAudience(of: exchange.account))
+            $0.caller.program = exchange.caller.program.logName
             $0.caller.label = exchange.caller.label
             $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
-            $0.caller.accessGroups = exchange.caller.accessGroups.texts
+            $0.caller.accessGroups = exchange.accessGroups.texts
         }
     }
 
     /// A list that does not verify is no reason to say nothing: the status leads to the doctor.
     private func rightStatus(of exchange: Exchange) throws -> WireRightStatus {
         do {
-            let counts = try exchange.account.rights.counts(application: exchange.caller.application)
+            let counts = try exchange.account.rights.counts(application: exchange.application, as: exchange.requester)
             return .with {
                 $0.count = UInt32(clamping: counts.readable)
                 $0.unreadableCount = UInt32(clamping: counts.unreadable)
@@ -63,6 +72,14 @@ extension Broker {
         } catch VaultError.corrupt(let reference, _) {
             log.error("the rights cannot be counted", metadata: ["list": "\(reference)"])
             return .with { $0.isUnknown = true }
+        }
+    }
+
+    /// Nor is a log that does not fit: its verdict says so.
+    func logRecordCount(for audience: LogAudience) -> UInt64 {
+        do { return try store.log.audit.recordCount(for: audience) } catch {
+            log.error("the records of the log cannot be counted", metadata: ["cause": "\(error)"])
+            return 0
         }
     }
 

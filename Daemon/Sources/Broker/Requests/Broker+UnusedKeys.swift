@@ -8,6 +8,7 @@ import Owners
 import PromptProtocol
 import ProtectedObjects
 import Refusals
+import Sessions
 import Synchronization
 import Vault
 
@@ -35,14 +36,16 @@ extension Broker {
         _ selection: UnusedKeySelection, _ body: WirePruneKeysRequest, _ exchange: Exchange
     ) throws -> Reply {
         let listing: UnusedKeyListing
-        if body.offset > 0, let kept = exchange.session.unusedKeys.withLock({ $0 }), kept.answers(body) {
+        if body.offset > 0, let kept = exchange.session.kept.withLock({ $0 as? UnusedKeyListing }),
+            kept.answers(body)
+        {
             listing = kept
         } else {
             listing = UnusedKeyListing(try unusedKeyGroups(selection, exchange), for: body)
         }
         try exchange.verifyCaller()
         let page = listing.groups.dropFirst(Int(body.offset)).prefix(Self.groupPageCount)
-        exchange.session.unusedKeys.withLock { $0 = page.endIndex < listing.groups.endIndex ? listing : nil }
+        exchange.session.kept.withLock { $0 = page.endIndex < listing.groups.endIndex ? listing : nil }
         return Reply(
             .unusedKeys(
                 .with {
@@ -55,7 +58,9 @@ extension Broker {
     private func unusedKeyGroups(_ selection: UnusedKeySelection, _ exchange: Exchange) throws -> [WireUnusedKeyGroup] {
         let open = sessions.openObjects(of: exchange.account)
         var groups: [ExactName: WireUnusedKeyGroup] = [:]
-        try exchange.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+        try exchange.account.rights.forEachKeyWithoutItem(
+            inGroup: selection.group, as: exchange.requester
+        ) { key in
             let group = key.attributes.group
             try groups[group, default: .with { $0.accessGroup = group.text }]
                 .count(
@@ -109,7 +114,9 @@ extension Broker {
     private func unusedKeys(_ selection: UnusedKeySelection, _ exchange: Exchange) throws -> [VaultID] {
         let open = sessions.openObjects(of: exchange.account)
         var ids: [VaultID] = []
-        try exchange.account.rights.forEachKeyWithoutItem(inGroup: selection.group) { key in
+        try exchange.account.rights.forEachKeyWithoutItem(
+            inGroup: selection.group, as: exchange.requester
+        ) { key in
             if try selection.isUnused(key, open: open) { ids.append(key.id) }
         }
         return ids
@@ -140,7 +147,7 @@ extension Broker {
 }
 
 /// The groups of keys without an item, as they were found for the first page of a list.
-struct UnusedKeyListing: Sendable {
+struct UnusedKeyListing: KeptListing {
     fileprivate let groups: [WireUnusedKeyGroup]
     private let accessGroup: ExactName
     private let unusedSince: Double?

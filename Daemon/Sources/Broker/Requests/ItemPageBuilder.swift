@@ -4,6 +4,7 @@ import Foundation
 import OstiaryMessages
 import ProtectedObjects
 import SecretMemory
+import Sessions
 import Vault
 
 /// Collects the items of one answer and their data, which becomes the frame's tail.
@@ -28,21 +29,19 @@ struct ItemPageBuilder: ~Copyable {
 
     /// - Parameters:
     ///   - attributes: nil when they are not to be shown.
+    ///   - strength: the label of the weakest way to open the item; shown with the attributes.
     ///   - proof: nil for an item that asks for nothing.
     mutating func add(
-        _ record: ItemRecord, _ attributes: ItemAttributes?, data: consuming SecretBytes? = nil,
-        by proof: Evaluation? = nil
+        _ record: ItemRecord, _ attributes: ItemAttributes?, strength: @autoclosure () -> String,
+        data: consuming SecretBytes? = nil, by proof: Evaluation? = nil
     ) {
         if let proof { proved.append((record.logName, proof)) }
-        var item = WireItem()
-        item.itemID = record.id.bytes
-        item.itemClass = record.itemClass.name
-        item.hasData_p = record.payload != nil
-        item.keyID = record.keyID?.bytes ?? Data()
+        var item = Self.item(record)
         if let attributes {
             item.attributes = attributes.wire
             item.accessControl = record.accessControl
             item.shownAccessControl = attributes.shownAccessControl
+            item.strength = strength()
         }
         if let data = data.take() {
             if proof == nil { freeNames.append(record.logName) }
@@ -50,6 +49,35 @@ struct ItemPageBuilder: ~Copyable {
             self.data.append(ItemData(data))
         }
         page.items.append(item)
+    }
+
+    /// Adds an item of which nothing is released. Rule and strength lie open in the store, so that they are shown of locked items
+    /// too.
+    ///
+    /// - Parameter attributes: nil for a locked item, and when they are not to be shown.
+    mutating func list(
+        _ record: ItemRecord, _ lock: WireItemLock, _ attributes: ItemAttributes?, strength: String?
+    ) {
+        var item = Self.item(record)
+        item.lock = lock
+        if let strength {
+            item.accessControl = record.accessControl
+            item.strength = strength
+        }
+        if let attributes {
+            item.attributes = attributes.wire
+            item.shownAccessControl = attributes.shownAccessControl
+        }
+        page.items.append(item)
+    }
+
+    private static func item(_ record: ItemRecord) -> WireItem {
+        .with {
+            $0.itemID = record.id.bytes
+            $0.itemClass = record.itemClass.name
+            $0.hasData_p = record.payload != nil
+            $0.keyID = record.keyID?.bytes ?? Data()
+        }
     }
 
     consuming func reply(next: UInt64) -> Reply {

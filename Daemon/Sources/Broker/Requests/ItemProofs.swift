@@ -8,6 +8,7 @@ import Owners
 import ProtectedObjects
 import Refusals
 import SecretMemory
+import Sessions
 import Vault
 
 /// The proofs that one request's items ask for. Without a context they end with the request. One proof serves the items of
@@ -39,6 +40,7 @@ final class ItemProofs {
     private let use: WireItemUse
     private let exchange: Exchange
     private let purpose: Purpose
+    let strengths: ItemStrengths
     var candidates = Candidates { _ in }
     private var proved: [Proved] = []
     /// The context that was proved in, and its era then.
@@ -49,6 +51,7 @@ final class ItemProofs {
         self.use = use
         self.purpose = purpose
         self.exchange = exchange
+        strengths = ItemStrengths(of: exchange.account)
     }
 
     // MARK: leaving out
@@ -59,11 +62,22 @@ final class ItemProofs {
     func skips(_ opener: ItemOpener) throws -> Bool {
         guard use.skipsProtected else { return false }
         if opener.record.keyID == nil, try opener.closedClass != nil { return true }
-        guard opener.isProtected else { return false }
-        guard let context = try context(), let requirement = opener.accessControl[.read] else { return true }
+        return try opener.isProtected && !isHeld(opener)
+    }
+
+    /// Whether what the context holds satisfies the item's rule.
+    private func isHeld(_ opener: ItemOpener) throws -> Bool {
+        guard let context = try context(), let requirement = opener.accessControl[.read] else { return false }
         var held = exchange.account.held(in: context, for: opener.limited).factors
         if context.applicationPassword(for: opener.limited) != nil { held.insert(.applicationPassword) }
-        return !requirement.alternatives.contains(where: held.satisfies)
+        return requirement.alternatives.contains(where: held.satisfies)
+    }
+
+    /// What stands between the program and the item.
+    func lock(of opener: ItemOpener) throws -> WireItemLock {
+        guard try opener.isOpen else { return .closed }
+        guard opener.isProtected else { return .open }
+        return try isHeld(opener) ? .proved : .ruled
     }
 
     /// Whether `refusal` leaves an item out instead of ending the search: the context's password belongs to another
@@ -217,10 +231,9 @@ final class ItemProofs {
         return evaluation
     }
 
-    /// Throws when the proof has ended since: by a lock, or in its context by the program. Call it in one step with the
-    /// record of the release.
+    /// Throws when the request was cancelled, or the proof has ended since: by a lock, or in its context by the program. Call it in
+    /// one step with the record of the release. Items that ask for nothing are cancelled, too.
     func requireStanding() throws(Refusal) {
-        guard !proved.isEmpty else { return }
         try exchange.cancellation?.check()
         if let provedIn { try provedIn.context.requireEra(provedIn.era) }
     }

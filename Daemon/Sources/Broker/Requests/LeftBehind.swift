@@ -1,5 +1,6 @@
 import ExactNames
 import OstiaryMessages
+import OwnerKeys
 import Owners
 import PromptProtocol
 import ProtectedObjects
@@ -39,10 +40,10 @@ struct LeftBehind: Equatable {
 
 extension OwnerAccount {
     /// Counts the objects that the program at `path` stored without a registration.
-    func leftBehind(at path: ExactName) throws -> LeftBehind {
+    func leftBehind(at path: ExactName, as requester: StretchRequester) throws -> LeftBehind {
         LeftBehind(
             items: try items.count(inGroup: path),
-            rights: try rights.counts(application: path).readable,
-            keys: try rights.countOfKeysWithoutItem(inGroup: path))
+            rights: try rights.counts(application: path, as: requester).readable,
+            keys: try rights.countOfKeysWithoutItem(inGroup: path, as: requester))
     }
 }

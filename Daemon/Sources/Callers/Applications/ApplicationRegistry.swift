@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 package import Logging
 import OstiaryMessages
+import ProcessFacts
 package import Refusals
 import Synchronization
 import UnixSocket
@@ -103,7 +104,7 @@ package final class ApplicationRegistry: Sendable {
     // MARK: callers
 
     /// Who runs `program`; the file that is looked at is the one that the process executes.
-    func identity(of program: CallerProgram, process: SharedDescriptor) -> CallerIdentity {
+    func identity(of program: CallerProgram, process: any HeldProcess) -> CallerIdentity {
         let isUnread = isUnread
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
@@ -116,7 +117,7 @@ package final class ApplicationRegistry: Sendable {
             ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
     }
 
-    private func standing(of registration: Registration, process: SharedDescriptor) -> ProgramStanding {
+    private func standing(of registration: Registration, process: any HeldProcess) -> ProgramStanding {
         switch registration.identity {
         case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path.text) ? .asRegistered : .changed
         case .content(let digest): compare(process, with: digest)
@@ -158,14 +159,15 @@ package final class ApplicationRegistry: Sendable {
     }
 
     /// Whether a process still executes the program of its identity.
-    func standing(of identity: CallerIdentity, process: SharedDescriptor) -> ProgramStanding {
+    func standing(of identity: CallerIdentity, process: any HeldProcess) -> ProgramStanding {
         guard let content = identity.content else { return .asRegistered }
         return compare(process, with: content)
     }
 
-    private func compare(_ process: SharedDescriptor, with digest: Data) -> ProgramStanding {
+    private func compare(_ process: any HeldProcess, with digest: Data) -> ProgramStanding {
+        guard let content = try? process.content() else { return .unreadable }
         do throws(ProgramFileError) {
-            return try digests.digest(of: "exe", in: process.number) == digest ? .asRegistered : .changed
+            return try digests.digest(of: content) == digest ? .asRegistered : .changed
         } catch { return ProgramStanding(error) }
     }
 

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Glibc
+import ProcessFacts
 import Synchronization
 import Threading
 import UnixSocket
@@ -43,6 +44,11 @@ package final class ContentDigests: Sendable {
             do { return try present(name, folder) } catch .changing { continue } catch { throw error }
         }
         throw .changing
+    }
+
+    /// The digest of an executed file. Blocks while it reads.
+    func digest(of content: ExecutedContent) throws(ProgramFileError) -> Data {
+        try digest(of: content.name, in: content.folder?.number ?? AT_FDCWD)
     }
 
     /// Threads that wait for a reading of the file.

@@ -20,6 +20,8 @@ package struct Registration: Equatable, Sendable {
     package let webCredentials: [ExactName]
     /// Whether the program is a browser or serves browsers: it may name any relying party.
     package let isBrowser: Bool
+    /// Whether the program may make requests for its clients.
+    package let isDoor: Bool
     package let path: ExactName
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
@@ -27,12 +29,13 @@ package struct Registration: Equatable, Sendable {
 
     package init(
         applicationID: ExactName, groups: [ExactName], webCredentials: [ExactName] = [], isBrowser: Bool = false,
-        path: ExactName, identity: Identity, isOfSystem: Bool = false
+        isDoor: Bool = false, path: ExactName, identity: Identity, isOfSystem: Bool = false
     ) {
         self.applicationID = applicationID
         self.groups = groups
         self.webCredentials = webCredentials
         self.isBrowser = isBrowser
+        self.isDoor = isDoor
         self.path = path
         self.identity = identity
         self.isOfSystem = isOfSystem
@@ -52,14 +55,16 @@ package struct Registration: Equatable, Sendable {
 // MARK: - Stored
 
 extension Registration {
-    private static let formatVersion: UInt8 = 3
+    private static let formatVersion: UInt8 = 4
+    /// Before doors.
+    private static let browsersFormatVersion: UInt8 = 3
     /// Before browsers.
     private static let domainsFormatVersion: UInt8 = 2
     /// Before programs had relying parties.
     private static let groupsFormatVersion: UInt8 = 1
 
     /// `version (1) || path || number of groups (1) || each group || 0, or 1 and the digest (32) || number of relying parties
-    /// (1) || each || whether it is a browser (1)`; texts behind their length in four bytes.
+    /// (1) || each || whether it is a browser (1) || whether it is a door (1)`; texts behind their length in four bytes.
     private var encoded: Data {
         var writer = CanonicalWriter()
         writer.write(Self.formatVersion)
@@ -75,6 +80,7 @@ extension Registration {
         writer.write(UInt8(webCredentials.count))
         for domain in webCredentials { writer.write(Array(domain.utf8), length: UInt32.self) }
         writer.write(flag: isBrowser)
+        writer.write(flag: isDoor)
         return Data(writer.bytes)
     }
 
@@ -105,7 +111,8 @@ extension Registration {
             default: return nil
             }
             webCredentials = version >= Self.domainsFormatVersion ? try Self.readNames(from: &reader) : []
-            isBrowser = version == Self.formatVersion ? try Self.readFlag(from: &reader) : false
+            isBrowser = version >= Self.browsersFormatVersion ? try Self.readFlag(from: &reader) : false
+            isDoor = version == Self.formatVersion ? try Self.readFlag(from: &reader) : false
             try reader.finish()
         } catch { return nil }
         applicationID = record.attributes.identifier

@@ -83,9 +83,9 @@ struct SystemApplications: Sendable {
         var values: [String: (value: String, line: Int)] = [:]
         do throws(ConfigurationError) {
             try ConfigurationFile.forEachEntry(in: text) { (key, value, line) throws(ConfigurationLineError) in
-                guard ["application-id", "path", "access-groups", "webcredentials", "browser"].contains(key) else {
-                    throw .unknownKey
-                }
+                guard
+                    ["application-id", "path", "access-groups", "webcredentials", "browser", "door"].contains(key)
+                else { throw .unknownKey }
                 values[key] = (value, line)
             }
         } catch { throw .file(error) }
@@ -101,12 +101,18 @@ struct SystemApplications: Sendable {
         if let defect = Registration.defect(ofWebCredentials: webCredentials) {
             throw .defect(line: values["webcredentials"]?.line ?? 0, defect)
         }
-        let browser = values["browser"]
-        guard ["yes", "no", nil].contains(browser?.value) else { throw .notYesOrNo(line: browser?.line ?? 0) }
+        let isBrowser = try isYes(values["browser"])
+        let isDoor = try isYes(values["door"])
         guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
         return Registration(
             applicationID: ExactName(id.value), groups: groups, webCredentials: webCredentials,
-            isBrowser: browser?.value == "yes", path: ExactName(path.value), identity: .rootOwned, isOfSystem: true)
+            isBrowser: isBrowser, isDoor: isDoor, path: ExactName(path.value), identity: .rootOwned, isOfSystem: true)
+    }
+
+    /// Whether a value that must be `yes` or `no` is `yes`; it is not without one.
+    private static func isYes(_ entry: (value: String, line: Int)?) throws(SystemApplicationError) -> Bool {
+        guard ["yes", "no", nil].contains(entry?.value) else { throw .notYesOrNo(line: entry?.line ?? 0) }
+        return entry?.value == "yes"
     }
 
     private static func names(_ value: String) -> [ExactName] {

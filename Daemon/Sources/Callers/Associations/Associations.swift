@@ -1,5 +1,7 @@
 package import AssociationFiles
 package import ExactNames
+package import HelperProcesses
+package import Logging
 package import Prompting
 import Synchronization
 
@@ -24,15 +26,17 @@ package final class Associations: Sendable {
     private let confirmed = Mutex<[Subject: Duration]>([:])
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-association`.
+    ///   - helper: how `ostiary-association` is reached.
     ///   - folder: the administrator's folder.
     ///   - trustedUserID: the user to whom the administrator's files must belong; root, except in tests.
     ///   - server: where the files are fetched, in tests.
+    ///   - log: where a helper that cannot be started is told.
     package init(
-        program: String, folder: String, trustedUserID: UInt32 = 0, server: AssociationServer = AssociationServer()
+        _ helper: HelperRoad, folder: String, trustedUserID: UInt32 = 0,
+        server: AssociationServer = AssociationServer(), log: Logger = Logger(label: "ostiaryd")
     ) {
         administrator = AdministratorAssociations(folder: folder, trustedUserID: trustedUserID)
-        helper = AssociationHelper(program: program, server: server)
+        self.helper = AssociationHelper(road: helper, server: server, log: log)
     }
 
     /// Says whether `relyingParty` confirms the program. Blocks while a domain is asked.

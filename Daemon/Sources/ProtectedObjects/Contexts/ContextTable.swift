@@ -5,24 +5,38 @@ package import Refusals
 import Synchronization
 package import Vault
 
-/// The contexts of one connection.
+/// Gives contexts their ids, from 1.
+package final class ContextNumbers: Sendable {
+    private let last = Atomic<UInt64>(0)
+
+    package init() {}
+
+    func next() -> UInt64 { last.add(1, ordering: .relaxed).newValue }
+}
+
+/// The contexts of one connection, or of one client of a door.
 package final class ContextTable: Sendable {
     private struct Contents {
-        var nextID: UInt64 = 1
         var contexts: [UInt64: EvaluationContext] = [:]
     }
 
     private let contents = Mutex(Contents())
     private let clock: any BootClock
     private let lifetime: Duration
+    private let numbers: ContextNumbers
     private let ended: GrantEndHandler
 
     /// - Parameters:
     ///   - lifetime: how long what is proved in a context counts there.
+    ///   - numbers: tables that share them give no two contexts the same id.
     ///   - ended: told of the ends of grants in all contexts.
-    package init(clock: any BootClock, lifetime: Duration, ended: @escaping GrantEndHandler) {
+    package init(
+        clock: any BootClock, lifetime: Duration, numbers: ContextNumbers = ContextNumbers(),
+        ended: @escaping GrantEndHandler
+    ) {
         self.clock = clock
         self.lifetime = lifetime
+        self.numbers = numbers
         self.ended = ended
     }
 
@@ -30,8 +44,7 @@ package final class ContextTable: Sendable {
     package func open(keepingFactors keepsFactors: Bool) throws(Refusal) -> UInt64 {
         let id: UInt64? = contents.withLock { contents in
             guard contents.contexts.count < ContextLimits.contextCount else { return nil }
-            let id = contents.nextID
-            contents.nextID += 1
+            let id = numbers.next()
             contents.contexts[id] = EvaluationContext(
                 keepsFactors: keepsFactors, clock: clock, lifetime: lifetime, ended: ended)
             return id
@@ -80,6 +93,8 @@ package final class ContextTable: Sendable {
     package var idsOfHeldGrants: [UInt64] {
         contents.withLock { $0.contexts }.filter { $0.value.holdsGrant }.keys.sorted()
     }
+
+    package var isEmpty: Bool { contents.withLock { $0.contexts.isEmpty } }
 
     package var all: [EvaluationContext] { contents.withLock { Array($0.contexts.values) } }
 }

@@ -1,6 +1,6 @@
 import CanonicalEncoding
 import Crypto
-import ExactNames
+package import ExactNames
 import Foundation
 package import StoreKeys
 package import Vault
@@ -31,7 +31,7 @@ package struct ItemDigests: Sendable {
         return unsafe digest(of: writer).withUnsafeBytes { unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
     }
 
-    func term(ofGroup group: ExactName) -> UInt64 { term(Self.group, .text(group.text), of: .genericPassword) }
+    package func term(ofGroup group: ExactName) -> UInt64 { term(Self.group, .text(group.text), of: .genericPassword) }
 
     /// The term that finds the items which stand for this key.
     func term(ofKey key: VaultID) -> UInt64 { term(Self.key, .data(key.bytes), of: .key) }

@@ -57,6 +57,14 @@ package final class ItemOpener {
         }
     }
 
+    /// Whether all that class keys open can be read now.
+    package var isOpen: Bool {
+        get throws {
+            do { try requireOpen() } catch is Refusal { return false }
+            return true
+        }
+    }
+
     /// What limits the factors that a context keeps.
     package var limited: LimitedSubject { LimitedSubject(.object(record.id), accessControl.limits) }
 

@@ -18,6 +18,8 @@ package enum ItemRequestLimits {
     static let pageByteCount = WireLimits.messageByteCount / 2
     /// Queries of one deletion: two for each of so many identities that a message with all of them stays small.
     package static let deletionQueryCount = 1_000
+    /// Queries of one watch: each change is compared with all of them.
+    package static let watchQueryCount = 16
     /// The suffix that hosts are compared with, in UTF-8: longer than a domain name can be.
     static let hostByteCount = 1024
 }

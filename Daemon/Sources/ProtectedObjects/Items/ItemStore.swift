@@ -152,26 +152,26 @@ package struct ItemStore: Sendable {
 
     /// One piece of a reading. A long one waits for its turn, and ends when its request was ended. Any other goes on: it may be
     /// part of a change that the log has already.
-    private func piece<Result>(ofLong isLong: Bool, _ body: () throws -> Result) throws -> Result {
-        guard isLong else { return try body() }
-        try StretchRequester.current?.cancellation.check()
-        return try StretchTurns.ofReading.withTurn(body)
+    private func piece<Result>(ofLong requester: StretchRequester?, _ body: () throws -> Result) throws -> Result {
+        guard let requester else { return try body() }
+        try requester.check()
+        return try StretchTurns.ofReading.withTurn(as: requester, body)
     }
 
     /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
     ///
     /// - Parameters:
-    ///   - isLong: whether the reading waits for turns.
+    ///   - requester: whose turns a long reading waits for; nil for one that waits for none.
     ///   - leavesOut: whether an item does not count; nil when each does.
     package func batch(
-        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
         leavingOut leavesOut: ((ItemOpener) throws -> Bool)? = nil
     ) throws -> Batch {
         let limit = min(limit, ItemRequestLimits.pageCount)
         // Where some may be left out, more are looked at than are taken.
         let isPicking = leavesOut != nil || selection.host != nil
-        let count = isPicking ? max(limit, isLong ? RightStore.readCount : Self.quickCount) : limit
-        return try piece(ofLong: isLong) {
+        let count = isPicking ? max(limit, requester == nil ? Self.quickCount : RightStore.readCount) : limit
+        return try piece(ofLong: requester) {
             let (records, next) = try records(selection, from: begin, count: count, stoppingAtFault: isPicking)
             var batch = Batch(next: next)
             for (sequence, record) in records {
@@ -224,12 +224,12 @@ package struct ItemStore: Sendable {
     /// Lends all items of a selection from `begin` on, at most `limit`, one after the other, in pieces. Unreadable ones are left
     /// out.
     ///
-    /// - Parameter isLong: whether the reading waits for turns.
+    /// - Parameter requester: whose turns a long reading waits for; nil for one that waits for none.
     package func forEach(
-        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
         _ body: (ItemOpener) throws -> Void
     ) throws {
-        try forEachPiece(selection, from: begin, limit: limit, asPartOfLong: isLong) { matches, reader in
+        try forEachPiece(selection, from: begin, limit: limit, waitingAs: requester) { matches, reader in
             try matches.compactMap { try readable($0.id, in: reader) }
         } lending: { records in
             for record in records { try body(opener(record)) }
@@ -238,14 +238,14 @@ package struct ItemStore: Sendable {
 
     /// Reads the items of a selection in pieces. While `body` runs, others use the lists.
     private func forEachPiece<Piece>(
-        _ selection: VisibleItems, from begin: UInt64, limit: Int, asPartOfLong isLong: Bool,
+        _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
         reading read: ([ItemMatch], VaultReader) throws -> Piece, lending body: (Piece) throws -> Void
     ) throws {
         var (query, left) = (selection.query, limit)
         query.begin = begin
         while left > 0 {
             query.limit = min(RightStore.readCount, left)
-            let next: UInt64? = try piece(ofLong: isLong) {
+            let next: UInt64? = try piece(ofLong: requester) {
                 let (piece, next) = try vault.readItems { reader in
                     let matches = try reader.items(matching: query, owner: owner)
                     let isFull = matches.count == query.limit
@@ -272,12 +272,12 @@ package struct ItemStore: Sendable {
 
     /// All items of a selection, to be changed together; read in pieces.
     ///
-    /// - Parameter isLong: whether the reading waits for turns. One that holds `OwnerAccount.changing` does not: see
-    ///   ``StretchTurns/withTurn(_:)``.
+    /// - Parameter requester: whose turns a long reading waits for; nil for one that waits for none, as one that holds
+    ///   `OwnerAccount.changing`: see ``StretchTurns/withTurn(as:_:)``.
     /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
-    package func all(_ selection: VisibleItems, asPartOfLong isLong: Bool) throws -> [ItemOpener] {
+    package func all(_ selection: VisibleItems, waitingAs requester: StretchRequester?) throws -> [ItemOpener] {
         var (openers, byteCount): ([ItemOpener], Int) = ([], 0)
-        try forEachPiece(selection, from: 0, limit: .max, asPartOfLong: isLong) { matches, reader in
+        try forEachPiece(selection, from: 0, limit: .max, waitingAs: requester) { matches, reader in
             try matches.map { try item($0.id, in: reader) }
         } lending: { records in
             byteCount += records.reduce(0) { $0 + $1.attributes.count + ($1.payload?.count ?? 0) }
@@ -306,11 +306,11 @@ package struct ItemStore: Sendable {
 
     /// Number of items whose rows do not verify. Looks at some rows in each turn among the readers of much; a request that was
     /// ended ends it.
-    package func faultCount() throws -> (faults: Int, items: Int) {
+    package func faultCount(as requester: StretchRequester) throws -> (faults: Int, items: Int) {
         var (count, last): (Int, Data?) = (0, nil)
         repeat {
-            try StretchRequester.current?.cancellation.check()
-            let part = try StretchTurns.ofReading.withTurn {
+            try requester.check()
+            let part = try StretchTurns.ofReading.withTurn(as: requester) {
                 try vault.readItems { try $0.itemFaults(owner: owner, after: last, count: RightStore.readCount) }
             }
             (count, last) = (count + part.faults.count, part.next)

@@ -22,6 +22,9 @@ extension ObjectRecord {
         kind == .right ? attributes.identifier.text : "key \(attributes.identifier.text.prefix(8))"
     }
 
+    /// The same in full, for a question that cuts nothing: two keys may have the same beginning.
+    var wholeName: String { kind == .right ? attributes.identifier.text : "key \(attributes.identifier)" }
+
     /// How programs call a key, as far as a prompt shows that: short, so that its end stays in sight.
     static func shownLabel(_ label: String?) -> DisplayText { DisplayText(label ?? "", maximumScalarCount: 100) }
 }

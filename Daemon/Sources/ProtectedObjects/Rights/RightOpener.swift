@@ -52,19 +52,27 @@ package final class RightOpener {
 
     /// What must be proved for one signature over data that the question shows.
     package func demand(forSigning data: PromptSignedData) -> Demand {
-        var demand = once("sign once with the key of a right")
+        var demand = once(object.kind == .right ? "sign once with the key of a right" : "sign once with a key")
         demand.signedData = data
         return demand
     }
 
     /// What must be proved for one statement of the chip on the key.
-    package var demandForAttestation: Demand { once("let the TPM describe the key of a right to a server") }
+    package var demandForAttestation: Demand {
+        once(
+            object.kind == .right
+                ? "let the TPM describe the key of a right to a server" : "let the TPM describe a key to a server")
+    }
 
     private func once(_ operation: String) -> Demand {
-        Demand(
-            requirements: [accessControl[.sign]], availability: accessControl.availability, object: object.shownName,
+        let (name, label) = (object.wholeName, DisplayText(label ?? ""))
+        // A label that does not fit is left out: its beginning alone could be that of another key.
+        let isFit = DisplayText(wholeFact: name, calledByPrograms: label) != nil
+        return Demand(
+            requirements: [accessControl[.sign]], availability: accessControl.availability, object: name,
             operation: operation, applicationPassword: slots.applicationPasswordCheck,
-            enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier.text, isShownInFull: true)
+            enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier.text,
+            label: isFit ? label : DisplayText(""), isShownInFull: true)
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.

@@ -1,7 +1,7 @@
 import AccessControl
 package import ExactNames
 import Foundation
-import OwnerKeys
+package import OwnerKeys
 import Refusals
 package import Vault
 
@@ -24,8 +24,8 @@ extension RightStore {
     }
 
     /// Counts the keys without a look at their rows, some in each turn among the readers of much.
-    package func keyCounts() throws -> KeyCounts {
-        let (all, largest) = try StretchTurns.ofReading.withTurn {
+    package func keyCounts(as requester: StretchRequester) throws -> KeyCounts {
+        let (all, largest) = try StretchTurns.ofReading.withTurn(as: requester) {
             try vault.read { reader in
                 (
                     try reader.objectIDs(owner: owner, kind: .enclaveKey),
@@ -34,24 +34,24 @@ extension RightStore {
             }
         }
         return KeyCounts(
-            all: all.count, withoutItem: try countOfKeysWithoutItem(among: all),
-            largestGroup: try largest.first.map { ($0, try countOfKeysWithoutItem(among: largest)) })
+            all: all.count, withoutItem: try countOfKeysWithoutItem(among: all, as: requester),
+            largestGroup: try largest.first.map { ($0, try countOfKeysWithoutItem(among: largest, as: requester)) })
     }
 
-    private func countOfKeysWithoutItem(among ids: [VaultID]) throws -> Int {
+    private func countOfKeysWithoutItem(among ids: [VaultID], as requester: StretchRequester) throws -> Int {
         try ids.inParts(of: Self.readCount).reduce(0) { count, part in
-            try StretchRequester.current?.cancellation.check()
+            try requester.check()
             return try count
-                + StretchTurns.ofReading.withTurn {
+                + StretchTurns.ofReading.withTurn(as: requester) {
                     try vault.read { reader in try part.count { try !hasItem(forKey: $0, in: reader) } }
                 }
         }
     }
 
     /// The number of a group's keys that no item refers to. Looks at some in each turn among the readers of much.
-    package func countOfKeysWithoutItem(inGroup group: ExactName) throws -> Int {
+    package func countOfKeysWithoutItem(inGroup group: ExactName, as requester: StretchRequester) throws -> Int {
         var count = 0
-        try forEachPieceOfKeys(inGroup: group) { ids, reader in
+        try forEachPieceOfKeys(inGroup: group, as: requester) { ids, reader in
             try ids.count { try !hasItem(forKey: $0, in: reader) }
         } lending: {
             count += $0
@@ -62,13 +62,13 @@ extension RightStore {
     /// Reads the keys of a group, or of all, in pieces, each in its turn among the readers of much. A request that was ended ends
     /// it. While `body` runs, others use the store.
     private func forEachPieceOfKeys<Piece>(
-        inGroup group: ExactName?, reading read: ([VaultID], VaultReader) throws -> Piece,
-        lending body: (Piece) throws -> Void
+        inGroup group: ExactName?, as requester: StretchRequester,
+        reading read: ([VaultID], VaultReader) throws -> Piece, lending body: (Piece) throws -> Void
     ) throws {
         var place: Int?
         repeat {
-            try StretchRequester.current?.cancellation.check()
-            place = try StretchTurns.ofReading.withTurn {
+            try requester.check()
+            place = try StretchTurns.ofReading.withTurn(as: requester) {
                 let (piece, next) = try vault.read { reader in
                     let (ids, next) = try reader.objectIDs(
                         owner: owner, kind: .enclaveKey, group: group, after: place, count: Self.readCount)
@@ -85,9 +85,9 @@ extension RightStore {
     ///
     /// - Returns: the keys, each with whether an item refers to it, and the offset of the next ones; nil when these were the last.
     package func keys(
-        from offset: Int, count: Int
+        from offset: Int, count: Int, as requester: StretchRequester
     ) throws -> (keys: [(key: ObjectRecord, hasItem: Bool)], next: Int?) {
-        try StretchTurns.ofReading.withTurn {
+        try StretchTurns.ofReading.withTurn(as: requester) {
             try vault.read { reader in
                 let ids = try reader.objectIDs(owner: owner, kind: .enclaveKey, from: offset, count: count)
                 let keys = try ids.compactMap { id -> (key: ObjectRecord, hasItem: Bool)? in
@@ -101,8 +101,10 @@ extension RightStore {
 
     /// Lends each key that no item refers to, of one group or of all. Reads a few in each turn among the readers of much; a
     /// request that was ended ends it.
-    package func forEachKeyWithoutItem(inGroup group: ExactName?, _ body: (ObjectRecord) throws -> Void) throws {
-        try forEachPieceOfKeys(inGroup: group) { ids, reader in
+    package func forEachKeyWithoutItem(
+        inGroup group: ExactName?, as requester: StretchRequester, _ body: (ObjectRecord) throws -> Void
+    ) throws {
+        try forEachPieceOfKeys(inGroup: group, as: requester) { ids, reader in
             try ids.compactMap { try keyWithoutItem($0, in: reader) }
         } lending: {
             try $0.forEach(body)

@@ -1,5 +1,4 @@
 package import AccessControl
-package import Callers
 package import Enclave
 package import ExactNames
 package import Foundation
@@ -62,7 +61,7 @@ package struct RightStore {
 
         private static func now() -> UInt64 { UInt64(Date().timeIntervalSince1970) }
 
-        /// A right of `application`.
+        /// A right of `application`, or of an access group.
         package static func right(
             _ identifier: ExactName, of application: ExactName, _ accessControl: AccessControl,
             secret: consuming SecretBytes?,
@@ -205,7 +204,7 @@ package struct RightStore {
 
     // MARK: finding
 
-    /// The right that `application` stored under `identifier`.
+    /// The right of `application`, a program or an access group, that is stored under `identifier`.
     package func find(_ identifier: ExactName, application: ExactName) throws -> ObjectRecord {
         guard
             let object = try vault.read({
@@ -215,10 +214,10 @@ package struct RightStore {
         return object
     }
 
-    /// The right of `application` with this id; another program's counts as not found.
-    package func find(id: VaultID, application: ExactName) throws -> ObjectRecord {
+    /// The right with this id in one of `groups`; others count as not found.
+    package func find(id: VaultID, groups: [ExactName]) throws -> ObjectRecord {
         guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .right,
-            object.attributes.group == application
+            groups.contains(object.attributes.group)
         else { throw Self.notFound }
         return object
     }
@@ -231,15 +230,12 @@ package struct RightStore {
         return object
     }
 
-    /// The object with this id that a caller may use: a right of its own, or a key of its groups.
-    package func find(id: VaultID, usableBy caller: CallerProcess) throws -> ObjectRecord {
-        do { return try find(id: id, application: caller.application) } catch let refusal as Refusal
-            where refusal == Self.notFound
-        {
-            do { return try findKey(id: id, groups: caller.accessGroups) } catch let refusal as Refusal
-                where refusal == Self.keyNotFound
-            { throw Self.unknownID }
-        }
+    /// The right or key with this id in one of `groups`, whose programs may use it.
+    package func find(id: VaultID, usableBy groups: [ExactName]) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }),
+            [.right, .enclaveKey].contains(object.kind), groups.contains(object.attributes.group)
+        else { throw Self.unknownID }
+        return object
     }
 
     /// An absent object has no kind.
@@ -260,8 +256,10 @@ package struct RightStore {
     ///   - application: nil for all. Then the rows of keys and registrations that do not verify are listed, too, which takes a
     ///     look at each row.
     ///   - last: where the page before ended; nil for the first one.
-    package func page(application: ExactName?, after last: Data?) throws -> VaultReader.ObjectPage {
-        try StretchTurns.ofReading.withTurn {
+    package func page(
+        application: ExactName?, after last: Data?, as requester: StretchRequester
+    ) throws -> VaultReader.ObjectPage {
+        try StretchTurns.ofReading.withTurn(as: requester) {
             try vault.read { reader in
                 guard let application else {
                     return try reader.objectPage(
@@ -273,30 +271,34 @@ package struct RightStore {
         }
     }
 
-    /// Lends each of the rights that ``page(application:after:)`` shows. A request that was ended ends it.
-    package func forEach(application: ExactName?, _ body: (Stored<ObjectRecord>) throws -> Void) throws {
+    /// Lends each of the rights that ``page(application:after:as:)`` shows. A request that was ended ends it.
+    package func forEach(
+        application: ExactName?, as requester: StretchRequester, _ body: (Stored<ObjectRecord>) throws -> Void
+    ) throws {
         var last: Data?
         repeat {
-            try StretchRequester.current?.cancellation.check()
-            let page = try page(application: application, after: last)
+            try requester.check()
+            let page = try page(application: application, after: last, as: requester)
             try page.objects.forEach(body)
             last = page.next
         } while last != nil
     }
 
     /// The numbers of these rights, and of the rows among them that do not verify.
-    package func counts(application: ExactName?) throws -> (readable: Int, unreadable: Int) {
+    package func counts(
+        application: ExactName?, as requester: StretchRequester
+    ) throws -> (readable: Int, unreadable: Int) {
         var (readable, unreadable) = (0, 0)
-        try forEach(application: application) { stored in
+        try forEach(application: application, as: requester) { stored in
             if stored.record == nil { unreadable += 1 } else { readable += 1 }
         }
         return (readable, unreadable)
     }
 
     /// All of these rights, by name, and then the rows that do not verify.
-    package func list(application: ExactName?) throws -> [Stored<ObjectRecord>] {
+    package func list(application: ExactName?, as requester: StretchRequester) throws -> [Stored<ObjectRecord>] {
         var stored: [Stored<ObjectRecord>] = []
-        try forEach(application: application) { stored.append($0) }
+        try forEach(application: application, as: requester) { stored.append($0) }
         return stored.compactMap(\.record).sorted { Self.place(of: $0) < Self.place(of: $1) }.map(Stored.readable)
             + stored.filter { $0.record == nil }
     }
@@ -310,10 +312,10 @@ package struct RightStore {
 
     // MARK: removing
 
-    /// The right with this id as ``find(id:application:)`` finds it, or nil when its row does not verify: then nobody can say
+    /// The right with this id as ``find(id:groups:)`` finds it, or nil when its row does not verify: then nobody can say
     /// whose it was or what, and any program of the owner may clear it away.
-    package func removable(id: VaultID, application: ExactName) throws -> ObjectRecord? {
-        do { return try find(id: id, application: application) } catch VaultError.corrupt(let reference, _)
+    package func removable(id: VaultID, groups: [ExactName]) throws -> ObjectRecord? {
+        do { return try find(id: id, groups: groups) } catch VaultError.corrupt(let reference, _)
             where reference.table == .objects
         { return nil }
     }
@@ -360,7 +362,7 @@ package struct RightStore {
     /// Destroys those of the listed rights that are still there, on a full disk too; returns which. When one of them may not be
     /// deleted, none is.
     ///
-    /// - Parameter listed: what ``list(application:)`` gave. It waits for its turn, so it comes before `OwnerAccount.changing`.
+    /// - Parameter listed: what ``list(application:as:)`` gave. It waits for its turn, so it comes before `OwnerAccount.changing`.
     package func removeAll(_ listed: [ObjectRecord]) throws -> [ObjectRecord] {
         try listed.forEach(Self.requireRemovable)
         let removed = try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in

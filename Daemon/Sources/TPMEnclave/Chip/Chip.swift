@@ -29,21 +29,20 @@ final class Chip: Sendable {
     }
 
     /// The storage key's name; the same from the first successful request on.
-    func storageKey() throws(EnclaveError) -> StorageKeyName {
-        try perform { (connection) throws(ChipFault) in connection.root.name }
+    func storageKey(as owner: OwnerPassword?) throws(EnclaveError) -> StorageKeyName {
+        try perform(as: owner) { (connection) throws(ChipFault) in connection.root.name }
     }
 
-    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit. The request has the owner's
-    /// password that was lent to the caller's work.
+    /// Does one request; blocks until it is its turn and the chip answered, or for the time limit.
     ///
     /// - Parameters:
     ///   - isRepeatable: false if the request would do something else the second time: it is then made once.
     ///   - key: the only object that the request uses, if it may be in a connection of its own.
+    ///   - owner: the password of the chip's owner, if the request has it.
     func perform<Result: ~Copyable>(
-        isRepeatable: Bool = true, using key: ChipObject? = nil,
-        _ request: @escaping (Connection) throws(ChipFault) -> Result
+        isRepeatable: Bool = true, using key: ChipObject? = nil, as owner: OwnerPassword? = nil,
+        _ request: @escaping (ChipConnection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
-        let owner = OwnerPassword.lent
         let work = ChipWork<Result> { (link) throws(EnclaveError) in
             try link.perform(isRepeatable: isRepeatable, using: key, as: owner, request)
         }

@@ -22,9 +22,9 @@ enum ChipFault: Error, Equatable {
     case indexExchanged
     /// The object lies below the passcode, and nobody brought it.
     case passcodeNeeded
-    /// The chip's owner hierarchy has a password, and none was lent to the request.
+    /// The chip's owner hierarchy has a password, and the request has none.
     case ownerPassword
-    /// The password that was lent to the request is not that of the owner hierarchy.
+    /// The password of the request is not that of the owner hierarchy.
     case wrongOwnerPassword
     /// The chip has no endorsement certificate where it belongs.
     case endorsementMissing

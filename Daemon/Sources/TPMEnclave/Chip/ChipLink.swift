@@ -7,7 +7,7 @@ final class ChipLink: @unchecked Sendable {
     // SAFETY: (@unchecked) only the chip's thread uses the variables, one piece of work after the other.
     private let location: TPMLocation
     /// The common connection: all is made and opened in it.
-    private var connection: Connection?
+    private var connection: ChipConnection?
     private var keyConnections: KeyConnections
     private var pinned: StorageKeyName?
     private let stuck = Atomic(false)
@@ -31,7 +31,7 @@ final class ChipLink: @unchecked Sendable {
 
     func perform<Result: ~Copyable>(
         isRepeatable: Bool, using key: ChipObject?, as owner: OwnerPassword?,
-        _ request: (Connection) throws(ChipFault) -> Result
+        _ request: (ChipConnection) throws(ChipFault) -> Result
     ) throws(EnclaveError) -> Result {
         if let key, let connection = keyConnection(of: ObjectIdentifier(key)) {
             do {
@@ -63,7 +63,7 @@ final class ChipLink: @unchecked Sendable {
     }
 
     /// The connection that has only this key; a new one if another key that is in use has the place in the common connection.
-    private func keyConnection(of key: ObjectIdentifier) -> Connection? {
+    private func keyConnection(of key: ObjectIdentifier) -> ChipConnection? {
         if let connection = keyConnections.connection(with: key) {
             if !connection.isSpoilt { return connection }
             keyConnections.drop(connection)
@@ -73,7 +73,7 @@ final class ChipLink: @unchecked Sendable {
     }
 
     private func attempt<Result: ~Copyable>(
-        as owner: OwnerPassword?, _ request: (Connection) throws(ChipFault) -> Result
+        as owner: OwnerPassword?, _ request: (ChipConnection) throws(ChipFault) -> Result
     ) throws(ChipFault) -> Result {
         let connection = try connected(as: owner)
         connection.owner = owner
@@ -86,7 +86,7 @@ final class ChipLink: @unchecked Sendable {
     }
 
     private func carryOut<Result: ~Copyable>(
-        _ request: (Connection) throws(ChipFault) -> Result, on connection: Connection
+        _ request: (ChipConnection) throws(ChipFault) -> Result, on connection: ChipConnection
     ) throws(ChipFault) -> Result {
         do {
             return try request(connection)
@@ -95,10 +95,10 @@ final class ChipLink: @unchecked Sendable {
         }
     }
 
-    private func connected(as owner: OwnerPassword?) throws(ChipFault) -> Connection {
+    private func connected(as owner: OwnerPassword?) throws(ChipFault) -> ChipConnection {
         if let connection, connection.isSpoilt { disconnect() }
         if let connection { return connection }
-        let made = try Connection(location, pinned: pinned, as: owner)
+        let made = try ChipConnection(location, pinned: pinned, as: owner)
         pinned = made.root.name
         connection = made
         return made

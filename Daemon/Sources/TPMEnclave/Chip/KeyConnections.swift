@@ -9,7 +9,7 @@ struct KeyConnections {
     private struct Place {
         /// Nil when nobody uses the key any more.
         var object: ObjectIdentifier?
-        let connection: Connection
+        let connection: ChipConnection
     }
 
     private let location: TPMLocation
@@ -23,7 +23,7 @@ struct KeyConnections {
     }
 
     /// The connection that has this key.
-    mutating func connection(with object: ObjectIdentifier) -> Connection? {
+    mutating func connection(with object: ObjectIdentifier) -> ChipConnection? {
         guard let index = places.firstIndex(where: { $0.object == object }) else { return nil }
         let place = places.remove(at: index)
         places.append(place)
@@ -33,7 +33,7 @@ struct KeyConnections {
     /// A connection that loads this key from `context`. Nil when there can be none, or when the chip does not take the key there.
     mutating func connection(
         loading object: ObjectIdentifier, from context: Answer<TPMS_CONTEXT>, pinned: StorageKeyName
-    ) -> Connection? {
+    ) -> ChipConnection? {
         guard var place = free(pinned) else { return nil }
         do {
             try place.connection.take(object, from: context)
@@ -50,7 +50,7 @@ struct KeyConnections {
     private mutating func free(_ pinned: StorageKeyName) -> Place? {
         if let index = places.firstIndex(where: { $0.object == nil }) { return places.remove(at: index) }
         if places.count < limit {
-            do { return Place(connection: try Connection(location, pinned: pinned)) } catch { limit = places.count }
+            do { return Place(connection: try ChipConnection(location, pinned: pinned)) } catch { limit = places.count }
         }
         guard !places.isEmpty else { return nil }
         var place = places.removeFirst()
@@ -69,7 +69,7 @@ struct KeyConnections {
 
     /// Ends a connection that failed. None takes its place until ``close()``: a chip without room for it would be asked with each
     /// signature.
-    mutating func drop(_ connection: Connection) {
+    mutating func drop(_ connection: ChipConnection) {
         connection.close()
         places.removeAll { $0.connection === connection }
         limit = places.count

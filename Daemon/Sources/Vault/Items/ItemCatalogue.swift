@@ -201,6 +201,20 @@ final class ItemCatalogue: ListContent {
     var changeCount: Int { changes.count }
     var changedBuckets: Set<Int> { Set(changes.map(\.bucket)) }
 
+    /// The items that the running transaction made findable by other terms, added or removed; each once. One whose keys alone are
+    /// others is not among them.
+    func changedItems(of owner: VaultID) -> [ChangedItem] {
+        var seen: Set<Int> = []
+        return changes.compactMap { change in
+            guard seen.insert(change.slot).inserted else { return nil }
+            let present = entries[change.slot]
+            guard let entry = present ?? change.former, change.former?.index != present?.index else { return nil }
+            return ChangedItem(
+                owner: owner, id: VaultID(entry.id), itemClass: entry.itemClass, former: change.former?.index,
+                present: present?.index)
+        }
+    }
+
     func commit() {
         changes = []
         if entries.count > 1024, count < entries.count / 2 { compact() }
@@ -244,9 +258,7 @@ final class ItemCatalogue: ListContent {
 
 extension ItemCatalogue.Entry {
     fileprivate func matches(_ query: ItemQuery) -> Bool {
-        (query.itemClass == nil || query.itemClass == itemClass) && sequence >= query.begin
-            && query.allOf.allSatisfy(index.terms.contains)
-            && (query.anyOf.isEmpty || query.anyOf.contains(where: index.terms.contains))
+        sequence >= query.begin && query.matches(itemClass, index)
     }
 }
 

@@ -119,6 +119,14 @@ public struct ItemQuery: Sendable {
     }
 }
 
+extension ItemQuery {
+    /// Whether class and terms match.
+    func matches(_ itemClass: ItemClass, _ index: ItemIndex) -> Bool {
+        (self.itemClass == nil || self.itemClass == itemClass) && allOf.allSatisfy(index.terms.contains)
+            && (anyOf.isEmpty || anyOf.contains(where: index.terms.contains))
+    }
+}
+
 /// An item that a query found.
 public struct ItemMatch: Equatable, Sendable {
     public let id: VaultID

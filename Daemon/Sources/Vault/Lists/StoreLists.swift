@@ -184,6 +184,16 @@ final class StoreLists: @unchecked Sendable {
         self.suspendedDigests = nil
     }
 
+    /// The items that the running transaction changed.
+    func changedItems() -> ChangedItems {
+        var changed = ChangedItems()
+        changed.relistedOwners = Set(replaced.lazy.filter { $0.id.table == .items }.map(\.id.owner))
+        for (id, list) in lists where id.table == .items && !changed.relistedOwners.contains(id.owner) {
+            if let catalogue = list.content as? ItemCatalogue { changed.items += catalogue.changedItems(of: id.owner) }
+        }
+        return changed
+    }
+
     /// Ends the transaction that is now on disk. `root` is nil if it changed nothing.
     func commit(_ root: CommittedRoot?) {
         if let root { committed = root }

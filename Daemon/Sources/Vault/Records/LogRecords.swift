@@ -40,11 +40,14 @@ public struct LogEpochRecord: Equatable, Sendable {
     public let number: UInt32
     /// Index of the epoch's first record.
     public let firstIndex: UInt64
+    /// The user whose passcode opens the seed; nil while the enclave alone does.
+    public let owner: VaultID?
     public let wrappedSeed: WrappedSecret
 
-    public init(number: UInt32, firstIndex: UInt64, wrappedSeed: WrappedSecret) {
+    public init(number: UInt32, firstIndex: UInt64, owner: VaultID?, wrappedSeed: WrappedSecret) {
         self.number = number
         self.firstIndex = firstIndex
+        self.owner = owner
         self.wrappedSeed = wrappedSeed
     }
 }
@@ -57,14 +60,22 @@ extension LogEpochRecord: SealedRecord {
         return Data(writer.bytes)
     }
     var rowKey: Data { Self.rowKey(number: number) }
-    var columns: [ColumnValue] { [.integer(Int64(clamping: firstIndex))] + WrappedSecret?.some(wrappedSeed).columns }
+    var columns: [ColumnValue] {
+        [.integer(Int64(clamping: firstIndex)), owner.map { .blob($0.bytes) } ?? .null]
+            + WrappedSecret?.some(wrappedSeed).columns
+    }
 
     init(_ row: SealedRow) throws(MalformedRow) {
         guard row.key.count == 4 else { throw MalformedRow() }
         let number = row.key.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         var columns = ColumnReader(row.columns)
         let firstIndex: UInt64 = try columns.integer()
-        guard let wrappedSeed = try columns.optionalWrap() else { throw MalformedRow() }
-        self.init(number: number, firstIndex: firstIndex, wrappedSeed: wrappedSeed)
+        let ownerBytes = try columns.optionalBlob()
+        let owner = ownerBytes.flatMap { VaultID(bytes: $0) }
+        // A passcode is somebody's, and the enclave nobody's.
+        guard let wrappedSeed = try columns.optionalWrap(), (owner == nil) == (ownerBytes == nil),
+            (owner == nil) == (wrappedSeed.kind == .enclave)
+        else { throw MalformedRow() }
+        self.init(number: number, firstIndex: firstIndex, owner: owner, wrappedSeed: wrappedSeed)
     }
 }

@@ -83,9 +83,9 @@ enum VaultFormat {
     /// SQLite's `application_id`: "OVLT".
     static let applicationID: Int32 = 0x4F56_4C54
     /// SQLite's `user_version`: the newest schema this program knows.
-    static let schemaVersion: UInt32 = 4
+    static let schemaVersion: UInt32 = 5
     /// The oldest schema that this program opens: that of the first release.
-    static let firstSchemaVersion: UInt32 = 4
+    static let firstSchemaVersion: UInt32 = 5
     /// First byte of the bytes that each row's authentication code covers.
     static let rowEncodingVersion: UInt8 = 1
     /// First byte of a bucket's entries.

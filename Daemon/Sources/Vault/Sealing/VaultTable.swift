@@ -45,7 +45,7 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
                 "key_blob", "payload", "slots",
             ]
         case .logAnchors: ["count", "head", "epoch", "sealed_key"]
-        case .logEpochs: ["first_index", "wrap_kind", "wrapped_seed"]
+        case .logEpochs: ["first_index", "seed_owner", "wrap_kind", "wrapped_seed"]
         case .items:
             [
                 "class", "suite", "attribute_record", "access_control", "wrap_kind", "wrapped_secret", "payload",

@@ -38,6 +38,7 @@ final class TransactionQueue: @unchecked Sendable {
     private var committedPageCount: Int?
     private let generation: Atomic<UInt64>
     private let mark: Mutex<RollbackMark?>
+    private let itemListener = Mutex<(any ItemListener)?>(nil)
 
     /// The counter of the root that was committed last.
     var storeGeneration: UInt64 { generation.load(ordering: .acquiring) }
@@ -61,6 +62,9 @@ final class TransactionQueue: @unchecked Sendable {
     private func rows(in database: Database) -> RowStore {
         RowStore(database: database, protector: protector, storeID: storeID)
     }
+
+    /// Tells `listener` of changed items from now on.
+    func setItemListener(_ listener: any ItemListener) { itemListener.withLock { $0 = listener } }
 
     // MARK: reading
 
@@ -233,11 +237,15 @@ final class TransactionQueue: @unchecked Sendable {
                 try database.commitPrepared()
             }
             committedPageCount = pageCount
+            // A listener that comes after this reads later than this commit: nobody uses the lists until its end.
+            let listener = itemListener.withLock { $0 }.flatMap { $0.isListening ? $0 : nil }
+            let changedItems = listener == nil ? nil : lists.changedItems()
             lists.commit(root)
             let committedMark = lists.committedMark
             mark.withLock { $0 = committedMark }
             generation.store(lists.generation, ordering: .releasing)
             endGroup()
+            if let changedItems, !changedItems.isEmpty { listener?.itemsHaveChanged(changedItems) }
             group.succeed()
         } catch {
             abandon(because: error)

@@ -126,6 +126,9 @@ public final class Vault: Sendable {
         steps.withLock { $0 = RollbackSteps(counter, at: mark, allowance: StepAllowance()) }
     }
 
+    /// Tells `listener` of changed items from now on.
+    public func setItemListener(_ listener: any ItemListener) { transactions.setItemListener(listener) }
+
     /// Makes a step if anything changed since the last one, so that no older copy passes for the present store.
     public func coverChanges() throws {
         guard let mark = rollbackMark, storeGeneration > mark.generation else { return }

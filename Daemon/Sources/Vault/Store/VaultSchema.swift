@@ -5,7 +5,7 @@ enum VaultSchema {
     /// The migrations that make the tables of a new store. A later version adds one for stores of the version before.
     static func migrator() -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("4") { database in
+        migrator.registerMigration("5") { database in
             try database.execute(sql: tables)
             try database.execute(sql: "PRAGMA application_id = \(VaultFormat.applicationID)")
             try database.execute(sql: "PRAGMA user_version = \(VaultFormat.schemaVersion)")
@@ -58,7 +58,8 @@ enum VaultSchema {
             \(key)
         ) STRICT;
         CREATE TABLE log_epochs (
-            \(sealed), first_index INTEGER NOT NULL, wrap_kind INTEGER NOT NULL, wrapped_seed BLOB NOT NULL, \(key)
+            \(sealed), first_index INTEGER NOT NULL, seed_owner BLOB, wrap_kind INTEGER NOT NULL,
+            wrapped_seed BLOB NOT NULL, \(key)
         ) STRICT;
         CREATE TABLE items (
             \(sealed), class INTEGER NOT NULL, suite INTEGER NOT NULL, attribute_record BLOB NOT NULL,

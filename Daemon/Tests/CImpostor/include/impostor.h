@@ -8,6 +8,9 @@
 // its own. The process must have one thread. Returns -1 with errno set on failure.
 int impostor_execute_as(const char *path);
 
+// A pidfd of the calling thread (PIDFD_THREAD). Returns -1 with errno set where the kernel makes none (before Linux 6.9).
+int impostor_open_thread(void);
+
 #pragma clang assume_nonnull end
 
 #endif

@@ -20,12 +20,12 @@ final class Caller {
     /// Where a caller runs in its terminal.
     enum Place { case foreground, background }
 
-    /// Starts a caller on a terminal. `next` is what it executes when ``executeNext(_:)`` is called.
+    /// Starts a caller on a terminal. It connects to the daemon, or to another socket. `next` is what it executes when ``executeNext(_:)`` is called.
     convenience init(
         at folders: DaemonFolders, on terminal: PseudoTerminal, _ place: Place = .foreground,
-        program: String = Caller.program, next: [String] = []
+        program: String = Caller.program, connectingTo socket: String? = nil, next: [String] = []
     ) throws {
-        let command = ([program, folders.socket] + next).map { "'\($0)'" }.joined(separator: " ")
+        let command = ([program, socket ?? folders.socket] + next).map { "'\($0)'" }.joined(separator: " ")
         let script =
             switch place {
             case .foreground: "echo ready; exec \(command)"
@@ -40,7 +40,16 @@ final class Caller {
         at folders: DaemonFolders, program: String = Caller.program, under wrapper: [String] = [],
         arguments: [String] = [], next: [String] = []
     ) throws {
-        let command = wrapper + [program] + arguments + [folders.socket] + next
+        try self.init(
+            atSocket: folders.socket, program: program, under: wrapper, arguments: arguments, next: next)
+    }
+
+    /// As the other form, at the socket of any server.
+    convenience init(
+        atSocket socket: String, program: String, under wrapper: [String] = [], arguments: [String] = [],
+        next: [String] = []
+    ) throws {
+        let command = wrapper + [program] + arguments + [socket] + next
         try self.init { channel in
             try SpawnedProcess(command[0], Array(command.dropFirst()), descriptors: [-1, -1, -1, channel])
         }

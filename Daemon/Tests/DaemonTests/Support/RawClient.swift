@@ -36,8 +36,8 @@ final class RawClient {
         try bytes.withUnsafeBytes { try writing.send($0, descriptor: descriptor) }
     }
 
-    func send(_ message: some FrameMessage, tail: [UInt8] = [], descriptor: CInt = -1) throws {
-        try FrameWriter.send(message, tail: Self.secret(tail), descriptor: descriptor, on: writing)
+    func send(_ message: some FrameMessage, tail: [UInt8] = [], descriptors: [CInt] = []) throws {
+        try FrameWriter.send(message, tail: Self.secret(tail), descriptors: descriptors, on: writing)
     }
 
     /// Sends a request and returns its id, the next one unless another is named.
@@ -45,12 +45,22 @@ final class RawClient {
     func send(
         _ body: WireRequest.OneOf_Body, id: UInt64? = nil, tail: [UInt8] = [], descriptor: CInt = -1
     ) throws -> UInt64 {
+        try send(body, for: nil, id: id, tail: tail, descriptors: descriptor == -1 ? [] : [descriptor])
+    }
+
+    /// Sends a request for a client, as a door does.
+    @discardableResult
+    func send(
+        _ body: WireRequest.OneOf_Body, for client: WireOnBehalf?, id: UInt64? = nil, tail: [UInt8] = [],
+        descriptors: [CInt]
+    ) throws -> UInt64 {
         lastID += 1
         let request = WireRequest.with {
             $0.id = id ?? lastID
             $0.body = body
+            $0.onBehalf = client
         }
-        try send(request, tail: tail, descriptor: descriptor)
+        try send(request, tail: tail, descriptors: descriptors)
         return request.id
     }
 

@@ -42,12 +42,13 @@ struct RegistrationStage {
 
     /// Registers or adopts a program; the owner says yes.
     func register(
-        _ program: String? = nil, as id: String = applicationID, groups: [String] = [group], adopting: Bool = false
+        _ program: String? = nil, as id: String = applicationID, groups: [String] = [group], isDoor: Bool = false,
+        adopting: Bool = false
     ) throws {
         let request = WireRegisterApplicationRequest.with {
             $0.path = program ?? path
             $0.adopts = adopting
-            if !adopting { ($0.applicationID, $0.accessGroups) = (id, groups) }
+            if !adopting { ($0.applicationID, $0.accessGroups, $0.isDoor) = (id, groups, isDoor) }
             $0.question = .reason("to test")
         }
         terminal.clearScreen()

@@ -1,13 +1,16 @@
 import Broker
 import Foundation
 import Glibc
+import HelperProcesses
 import Logging
 import Opening
 import OwnerKeys
 import Owners
 import Passcodes
+import ProcessFacts
 import Prompting
 import SecurityKeys
+import Sessions
 import Settings
 
 /// The parts of `ostiaryd`, with security keys in software behind the sockets of a folder: no setting of the shipped daemon
@@ -31,11 +34,13 @@ struct SocketKeyDaemonProgram {
         let prompter = ProcessPrompter(
             program: program("ostiary-prompt"), configuration: prompts, userID: user.id, sessions: PersonAtMachine())
         let keys = SecurityKeys(
-            program: program("ostiary-fido"), ports: SocketPorts(folder: arguments[3]), limit: .seconds(seconds))
+            .spawned(program: program("ostiary-fido")), ports: SocketPorts(folder: arguments[3]),
+            limit: .seconds(seconds))
         let broker = try Broker.open(
             BrokerConfiguration(
-                user: user, stateDirectory: arguments[2], promptProgram: program("ostiary-prompt"), prompts: prompts,
-                version: "test", applicationsDirectory: arguments[2] + "/apps.d", systemBus: arguments[1] + "/no-bus"),
+                runsAs: user, stateDirectory: arguments[2], promptProgram: program("ostiary-prompt"),
+                prompts: prompts, version: "test", applicationsDirectory: arguments[2] + "/apps.d",
+                systemBus: arguments[1] + "/no-bus"),
             log: Logger(label: "socket-key-daemon") { _ in SwiftLogNoOpLogHandler() }, stretching: .argon2id,
             prompter: PromptQueue(prompter),
             authenticators: CredentialAuthenticators(securityKeys: keys, factorKeys: keys))

@@ -27,13 +27,13 @@ enum TestCallerProgram {
         case "--wait": wait()
         case "--speak":
             let bytes = bytes(ofHex: arguments.last ?? "")
-            let sent = bytes.withUnsafeBytes { ostiary_send(channel, $0.baseAddress!, $0.count, -1) }
+            let sent = bytes.withUnsafeBytes { ostiary_send(channel, $0.baseAddress!, $0.count, nil, 0) }
             guard sent == bytes.count else { exit(1) }
             wait()
         case "--terminal":
-            let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            var terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
             var byte: UInt8 = 0
-            guard terminal >= 0, ostiary_send(channel, &byte, 1, terminal) == 1 else { exit(1) }
+            guard terminal >= 0, ostiary_send(channel, &byte, 1, &terminal, 1) == 1 else { exit(1) }
             wait()
         case "--as":
             guard arguments.count > 1, impostor_execute_as(arguments[1]) == 0 else { exit(1) }
@@ -44,10 +44,10 @@ enum TestCallerProgram {
     }
 
     private static func serve(_ arguments: [String], then next: (_ command: [String], _ connection: CInt) -> Void) {
-        let connection = ostiary_unix_socket()
+        var connection = ostiary_unix_socket()
         guard let socket = arguments.first, connection >= 0, ostiary_connect(connection, socket) == 0 else { exit(1) }
         var processID = getpid()
-        guard ostiary_send(channel, &processID, MemoryLayout<pid_t>.size, connection) > 0 else { exit(1) }
+        guard ostiary_send(channel, &processID, MemoryLayout<pid_t>.size, &connection, 1) > 0 else { exit(1) }
         forward(to: connection)
         guard arguments.count > 1 else { exit(0) }
         next(Array(arguments.dropFirst()), connection)
@@ -80,17 +80,21 @@ enum TestCallerProgram {
         var sender = ostiary_sender()
         while true {
             let count = ostiary_receive(
-                channel, &buffer, buffer.count, CInt(OSTIARY_RECEIVE_DESCRIPTOR), &sender)
+                channel, &buffer, buffer.count, CInt(OSTIARY_RECEIVE_DESCRIPTORS), &sender)
             guard count > 0 else { return }
+            let (first, second, third) = sender.descriptors
+            let descriptors = Array([first, second, third].prefix(Int(sender.descriptor_count)))
             var sent = 0
             while sent < count {
                 let part = buffer.withUnsafeBytes {
-                    ostiary_send(connection, $0.baseAddress! + sent, count - sent, sent == 0 ? sender.descriptor : -1)
+                    ostiary_send(
+                        connection, $0.baseAddress! + sent, count - sent, descriptors,
+                        sent == 0 ? CInt(descriptors.count) : 0)
                 }
                 guard part > 0 else { return }
                 sent += part
             }
-            if sender.descriptor >= 0 { close(sender.descriptor) }
+            for descriptor in descriptors { close(descriptor) }
         }
     }
 }

@@ -1,5 +1,11 @@
 public import Foundation
 
+/// Stands for the window above which Apple's systems put their sheet (Apple's `ASPresentationAnchor`). Here the daemon draws
+/// the question where the person is, and ignores the window that the program names.
+open class ASPresentationAnchor: NSObject {
+    public override init() { super.init() }
+}
+
 /// Learns how a controller's requests end (Apple's `ASAuthorizationControllerDelegate`). Both functions may be left out.
 @MainActor
 public protocol ASAuthorizationControllerDelegate: NSObjectProtocol {

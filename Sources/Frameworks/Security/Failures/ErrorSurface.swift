@@ -76,6 +76,8 @@ package enum ErrorSurface: Equatable, Sendable {
         case .cooldown: (.authentication(.systemCancel), "prompt.cooldown")
         case .timedOut: (.authentication(.systemCancel), "prompt.timed-out")
         case .questionNeeded: (.status(errSecInternalComponent), "question.needed")
+        case .clientChanged: (.authentication(.authenticationFailed), "client.changed")
+        case .clientRefused: (.status(errSecAuthFailed), "client.refused")
 
         case .passcodeNotSet: (.authentication(.passcodeNotSet), "passcode.not-set")
         case .passcodeAlreadySet: (.status(errSecDuplicateItem), "passcode.already-set")

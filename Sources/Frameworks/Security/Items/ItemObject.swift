@@ -20,3 +20,76 @@ protocol ItemObject: AnyObject {
 extension ItemObject {
     func keyUses() -> [AttributeName: QueryValue] { [:] }
 }
+
+extension SecIdentity: ItemObject {
+    var itemClass: KeychainClass { .identity }
+
+    /// The attributes that name the certificate, and the key that belongs to it.
+    func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
+        var attributes = try certificate.itemAttributes()
+        attributes[.applicationLabel] = .data(certificate.fields.publicKeyHash)
+        attributes[.keyClass] = QueryValue(1)
+        return attributes
+    }
+
+    /// Nothing is stored of an identity but its parts.
+    func itemData() throws(StatusError) -> Data? { nil }
+
+    var enclaveKey: EnclaveKeyBacking? { nil }
+}
+
+extension SecCertificate: ItemObject {
+    var itemClass: KeychainClass { .certificate }
+
+    func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
+        var attributes: [AttributeName: QueryValue] = [
+            .certificateType: QueryValue(1), .certificateEncoding: QueryValue(3),
+            .subject: .data(fields.subjectDER), .issuer: .data(fields.issuer),
+            .serialNumber: .data(fields.serialNumber), .publicKeyHash: .data(fields.publicKeyHash),
+        ]
+        if let id = fields.subjectKeyID { attributes[.subjectKeyID] = .data(id) }
+        return attributes
+    }
+
+    func itemData() throws(StatusError) -> Data? { bytes }
+
+    var enclaveKey: EnclaveKeyBacking? { nil }
+}
+
+extension SecKey: ItemObject {
+    var itemClass: KeychainClass { .key }
+
+    /// The key's attributes, without its uses and its place.
+    func itemAttributes() throws(StatusError) -> [AttributeName: QueryValue] {
+        backingAttributes { !Self.uses.contains($0) && !Self.ofObject.contains($0) }
+    }
+
+    func keyUses() -> [AttributeName: QueryValue] { backingAttributes(Self.uses.contains) }
+
+    private func backingAttributes(_ isWanted: (AttributeName) -> Bool) -> [AttributeName: QueryValue] {
+        let schema = ItemSchema.of(.key).attributes
+        var attributes: [AttributeName: QueryValue] = [:]
+        for (key, value) in backing.attributes {
+            guard let name = AttributeName(rawValue: key), schema[name] != nil, isWanted(name) else { continue }
+            attributes[name] = QueryValue(value)
+        }
+        return attributes
+    }
+
+    func itemData() throws(StatusError) -> Data? {
+        guard enclaveKey == nil else { return nil }
+        do { return try backing.externalRepresentation() } catch {
+            throw .parameter("The key cannot be stored, because it cannot be exported.")
+        }
+    }
+
+    var enclaveKey: EnclaveKeyBacking? { backing as? EnclaveKeyBacking }
+
+    private static let uses: Set<AttributeName> = [
+        .canEncrypt, .canDecrypt, .canDerive, .canSign, .canVerify, .canSignRecover, .canVerifyRecover, .canWrap,
+        .canUnwrap,
+    ]
+
+    /// What is said of the object and not of its item.
+    private static let ofObject: Set<AttributeName> = [.isPermanent, .accessControl, .tokenObjectID]
+}

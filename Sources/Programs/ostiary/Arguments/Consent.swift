@@ -1,5 +1,12 @@
+import ArgumentParser
 import Glibc
 import UnixSocket
+
+/// `--force`.
+struct ForceFlag: ParsableArguments {
+    @Flag(name: .customLong("force"), help: "Do not ask before something is destroyed or overwritten; for scripts.")
+    var isGiven = false
+}
 
 /// The person's yes to a loss that nothing undoes. It protects against mistakes only: the daemon does not learn of it, and a
 /// program can do the same without asking.

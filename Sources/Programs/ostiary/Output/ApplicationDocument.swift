@@ -8,6 +8,7 @@ struct ApplicationDocument: Encodable {
     let accessGroups: [String]
     let webCredentials: [String]
     let browser: Bool
+    let door: Bool
     let label: String
     let changed: Bool
     let unverified: Bool
@@ -23,6 +24,7 @@ struct ApplicationDocument: Encodable {
             + (application.accessGroups.contains(application.applicationID) ? [] : [application.applicationID])
         webCredentials = application.webCredentials
         browser = application.isBrowser
+        door = application.isDoor
         label = application.label
         changed = application.isChanged
         unverified = application.isUnverified
@@ -36,7 +38,7 @@ extension ApplicationDocument {
     fileprivate var state: String {
         if changed { return "changed: ostiary app adopt" }
         if unverified { return "cannot be read" }
-        return ofSystem ? "of the system" : ""
+        return [door ? "door" : "", ofSystem ? "of the system" : ""].filter { !$0.isEmpty }.joined(separator: ", ")
     }
 }
 
@@ -91,5 +93,13 @@ struct ApplicationListDocument: Encodable {
                 StandardError.line(leftBehind.notice(application))
             }
         }
+    }
+}
+
+/// Words for how well the daemon can tell a program from others.
+enum IdentityLabel {
+    /// The daemon's label and its meaning, or the label alone if this command does not know it.
+    static func explained(_ label: String) -> String {
+        label == "advisory" ? "advisory: another program of yours could imitate it" : label
     }
 }

@@ -131,3 +131,23 @@ extension RightDocument {
 extension AccessControl.Operation {
     fileprivate var phrase: String { self == .keyExchange ? "exchange keys" : name }
 }
+
+/// Whether a signature is valid: `right verify --json`, and the line for people.
+struct SignatureVerdictDocument: Encodable {
+    let valid: Bool
+
+    var text: String { valid ? "The signature is valid." : "The signature is NOT valid." }
+}
+
+/// The proved factors: `right authorize --json`, and the line for people.
+struct AuthorizationDocument: Encodable {
+    let factors: [String]
+    let strength: String
+
+    init(_ grant: Grant) {
+        factors = grant.factors
+        strength = grant.strength
+    }
+
+    var text: String { "Authorized: \(AuthorizedRight.proof(factors: factors, strength: strength))" }
+}

@@ -9,14 +9,18 @@
 
 #pragma clang assume_nonnull begin
 
+// How many descriptors one receive takes at most, and one send.
+enum { OSTIARY_PASSED_DESCRIPTORS = 3 };
+
 // Who wrote the bytes that a receive returned, as the kernel says (SCM_CREDENTIALS).
 typedef struct {
   int has_credentials;  // 0 when the kernel attached none
   pid_t pid;
   uid_t uid;
   gid_t gid;
-  int descriptor;          // a passed descriptor, or -1; close-on-exec; the receiver owns it
-  int refused_descriptors; // not 0 when descriptors were sent that are not `descriptor`
+  int descriptors[OSTIARY_PASSED_DESCRIPTORS];  // in the order of the sender; close-on-exec; the receiver owns them
+  int descriptor_count;
+  int refused_descriptors;  // not 0 when descriptors were sent that are not among these
 } ostiary_sender;
 
 // socket(AF_UNIX, SOCK_STREAM) that is close-on-exec from birth.
@@ -43,6 +47,7 @@ int ostiary_peer_pidfd(int socket);
 enum {
   OSTIARY_RECEIVE_SENDER = 1,      // the sender's credentials; the socket must ask for them (ostiary_pass_credentials)
   OSTIARY_RECEIVE_DESCRIPTOR = 2,  // one descriptor
+  OSTIARY_RECEIVE_DESCRIPTORS = 4,  // up to OSTIARY_PASSED_DESCRIPTORS
 };
 
 // How many descriptors this process keeps at most because it cannot close them (see ostiary_receive).
@@ -56,8 +61,9 @@ ssize_t ostiary_receive(int socket, void *buffer, size_t capacity, int expected,
 // How many descriptors this process keeps because closing them would end record locks on its own files.
 int ostiary_kept_descriptors(void);
 
-// send(2) with MSG_NOSIGNAL; sendmsg(2) with one descriptor attached when `descriptor` is not -1.
-ssize_t ostiary_send(int socket, const void *bytes, size_t count, int descriptor);
+// send(2) with MSG_NOSIGNAL; sendmsg(2) with descriptors attached when `number` is not 0. More than
+// OSTIARY_PASSED_DESCRIPTORS are EINVAL.
+ssize_t ostiary_send(int socket, const void *bytes, size_t count, const int *_Nullable descriptors, int number);
 
 // Puts /dev/null wherever descriptor 0, 1 or 2 is closed, so that no socket or file opened later gets such a number and is
 // taken for a standard stream. It is opened the wrong way round: reading from it, or writing to it, fails with EBADF as it would
@@ -104,10 +110,26 @@ void ostiary_wipe(void *address, size_t count);
 // Cryptographic randomness (getrandom). 0 on success.
 int ostiary_random(void *bytes, size_t count);
 
-// Returns 1 if a passed descriptor is of a character device, as a terminal is. Otherwise returns 0 and closes the
-// descriptor, unless this process has the same file open. Does nothing else with it, because another operation might
-// wait for the process that serves its file system.
-int ostiary_take_device(int descriptor);
+// What a passed descriptor is of.
+typedef enum {
+  OSTIARY_PASSED_OTHER = 0,
+  OSTIARY_PASSED_DEVICE = 1,   // a character device, as a terminal is
+  OSTIARY_PASSED_SOCKET = 2,
+  OSTIARY_PASSED_PROCESS = 3,  // a pidfd
+} ostiary_passed_kind;
+
+// Says what a passed descriptor is of, if it is a character device, or with `takes_client` a socket or a pidfd. Otherwise
+// returns OSTIARY_PASSED_OTHER and closes the descriptor, unless this process has the same file open. Does nothing else with it,
+// because another operation might wait for the process that serves its file system.
+ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client);
+
+// The number of a pidfd's process, as /proc/self/fdinfo says: 0 when the process was reaped or has no number here, -1 when the
+// descriptor is no pidfd or one of a thread.
+pid_t ostiary_process_of(int descriptor);
+
+// 1 if the descriptor is of a connected Unix stream or packet socket, or of one that was never connected, and 0 for every other
+// socket. `cookie` names the socket; no other one ever has the same (SO_COOKIE).
+int ostiary_connection_of(int descriptor, uint64_t *cookie);
 
 // pipe2(2), close-on-exec: descriptors[0] reads, descriptors[1] writes.
 int ostiary_pipe(int descriptors[_Nonnull 2]);

@@ -19,6 +19,9 @@ struct ApplicationRegister: ParsableCommand {
             With --browser the program may have this machine answer as a security key for any domain. It chooses the \
             domain; each question shows it to you. Register a browser, or the program of `ostiary passkey serve`.
 
+            With --door the program may ask in the name of the programs that it serves, as an agent of ssh does. Each \
+            question shows both. It uses its own items, rights and keys, and none of theirs.
+
             Examples:
               ostiary app register ~/bin/mail --id org.example.mail --group org.example
               ostiary app register ~/bin/mail --id mail --webcredentials example.com
@@ -46,13 +49,16 @@ struct ApplicationRegister: ParsableCommand {
     @Flag(help: "The program is a browser or serves browsers, and may use passkeys of any domain.")
     var browser = false
 
+    @Flag(help: "The program is a door: it asks in the name of the programs that it serves.")
+    var door = false
+
     @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func run() throws {
         let registered = try OstiaryClient.shared.registerApplication(
             path: path.resolved(), applicationID: applicationID, accessGroups: groups,
-            webCredentials: webCredentials, isBrowser: browser,
+            webCredentials: webCredentials, isBrowser: browser, isDoor: door,
             interaction: reason.interaction(otherwise: "register \(applicationID) and what it may share"))
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }

@@ -1,0 +1,44 @@
+import AuditLog
+import Auditing
+import Logging
+import Opening
+import OstiaryMessages
+import Owners
+
+extension Examination {
+    /// Reads the whole log: the start looked only at what lies behind the anchor.
+    func logFinding(for audience: LogAudience) -> WireFinding {
+        if case .damaged(let damage) = store.log.audit.state {
+            let place = audience.seesNumbers ? ", first at record \(damage.firstMisfit)" : ""
+            return .problem(
+                "audit log", "It does not fit its anchor\(place). Nothing is released.", advice: Self.replacingLog)
+        }
+        do { return logFinding(try store.log.audit.verify(for: audience)) } catch {
+            log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
+            let unreadable = error is AuditLogError ? "The log" : "The database"
+            return .problem(
+                "audit log", "\(unreadable) cannot be read (\(error)), so the log was not checked against its anchor.",
+                advice: "Check the disk that holds \(configuration.stateDirectory), and run `ostiary doctor` again.")
+        }
+    }
+
+    private func logFinding(_ verdict: AuditVerdict) -> WireFinding {
+        guard verdict.isIntact else {
+            let first = verdict.firstMisfit.map { " First at record \($0)." } ?? ""
+            return .problem(
+                "audit log", verdict.explanation + first,
+                advice: verdict.olderStore == nil
+                    ? Self.replacingLog
+                    : "Somebody put an older vault.sqlite back. Restore the whole state folder from one backup.")
+        }
+        if case .recovered(let lostBytes) = store.log.audit.state {
+            return .notice(
+                "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
+                advice: "You need not do anything.")
+        }
+        return .ok("audit log", "\(verdict.recordCount) records; each fits the one before it.")
+    }
+
+    private static let replacingLog =
+        "Keep audit.log as evidence; restart the daemon with --replace-damaged-log to start another one."
+}

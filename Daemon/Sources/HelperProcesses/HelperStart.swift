@@ -1,0 +1,140 @@
+import CLinuxShims
+import Dispatch
+import Glibc
+import UnixSocket
+
+/// The helper's own side.
+package enum HelperStart {
+    /// Makes the descriptors of a helper that the service manager started the same as those of a helper that the daemon started.
+    ///
+    /// The service manager gives a connection as number 3 and says so with variables, which are removed (sd_listen_fds(3)). The
+    /// daemon makes the environment of a helper that it starts, and sets none of them.
+    ///
+    /// To be called before the process has a second thread or opens a file.
+    ///
+    /// - Returns: false when the daemon gave up, or sent something else than a hand-over.
+    package static func takeDescriptors() -> Bool {
+        guard let processID = variable("LISTEN_PID"), processID == "\(getpid())" else { return true }
+        let count = variable("LISTEN_FDS")
+        for name in ["LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsafe unsetenv(name) }
+        guard count == "1", let connection = lifted(3) else { return false }
+        defer { close(connection) }
+        close(3)
+        let greeting = HandOver.greeting
+        guard unsafe ostiary_send(connection, greeting, greeting.count, nil, 0) == greeting.count else { return false }
+        return receive(on: connection)
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe getenv(name) else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    private static func receive(on connection: CInt) -> Bool {
+        // Nothing is put in its place before everything is there: a place may be in use until then.
+        var given: [(number: Int32, descriptor: CInt)] = []
+        defer { for (_, descriptor) in given { close(descriptor) } }
+        while given.count <= Int(HelperProcessLimits.highestNumber) {
+            var bytes: [UInt8] = [0, 0, 0]
+            var sender = ostiary_sender()
+            let count = unsafe ostiary_receive(
+                connection, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_DESCRIPTOR), &sender)
+            let passed = sender.descriptor_count > 0 ? sender.descriptors.0 : -1
+            defer { if passed >= 0 { close(passed) } }
+            let number = Int32(bytes[1])
+            guard count == 2, sender.refused_descriptors == 0, (3...HelperProcessLimits.highestNumber).contains(number),
+                !given.contains(where: { $0.number == number }), let kind = HandOver.Kind(rawValue: bytes[0]),
+                (kind == .descriptor) == (passed >= 0)
+            else { return false }
+            switch kind {
+            case .nullDevice:
+                let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
+                defer { close(null) }
+                guard let descriptor = lifted(null) else { return false }
+                given.append((number, descriptor))
+            case .descriptor:
+                guard let descriptor = lifted(passed) else { return false }
+                given.append((number, descriptor))
+            case .complete:
+                return dup2(connection, number) == number
+                    && given.allSatisfy { dup2($0.descriptor, $0.number) == $0.number }
+            }
+        }
+        return false
+    }
+
+    /// A copy above all places; nil when there is none.
+    private static func lifted(_ descriptor: CInt) -> CInt? {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, HelperProcessLimits.highestNumber + 1)
+        return copy < 0 ? nil : copy
+    }
+
+    /// From now on this process, and all that it started, ends at once when the daemon hangs up or dies. For helpers to which the daemon
+    /// sends nothing more.
+    ///
+    /// A thread waits for that, because foreign code may never return.
+    ///
+    /// - Parameter connection: the number of the connection to the daemon.
+    /// - Returns: false when there is no such thread.
+    package static func endsWithDaemon(on connection: Int32) -> Bool {
+        var thread = pthread_t()
+        let context = unsafe UnsafeMutableRawPointer(bitPattern: Int(connection))
+        return unsafe pthread_create(&thread, nil, { waitForEnd(of: CInt(Int(bitPattern: $0))) }, context) == 0
+    }
+
+    /// From now on this process ends a second after the daemon's last word to it at the latest: when the connection is closed in both
+    /// directions, because the daemon ended it or died. For helpers that read their connection, and clean up by themselves when
+    /// the daemon only ends what it sends.
+    ///
+    /// A thread waits for that. It has the signals blocked that are blocked now, and runs when this returns: a filter of system calls
+    /// may follow.
+    ///
+    /// - Parameters:
+    ///   - connection: the number of the connection to the daemon.
+    ///   - endsGroup: whether all that this process started ends with it. A filter of system calls may not allow that.
+    /// - Returns: false when there is no such thread.
+    package static func endsAfterDaemon(on connection: Int32, withGroup endsGroup: Bool = true) -> Bool {
+        let watch = ConnectionWatch(connection, endsGroup: endsGroup && getpgrp() == getpid())
+        let context = unsafe Unmanaged.passRetained(watch)
+        var thread = pthread_t()
+        let code = unsafe pthread_create(
+            &thread, nil,
+            { context in
+                guard let context = unsafe context else { return nil }
+                unsafe Unmanaged<ConnectionWatch>.fromOpaque(context).takeRetainedValue().run()
+            }, context.toOpaque())
+        guard code == 0 else {
+            unsafe context.release()
+            return false
+        }
+        watch.start.wait()
+        return true
+    }
+}
+
+/// The end of a process whose daemon has closed the connection in both directions.
+private final class ConnectionWatch: Sendable {
+    /// Signalled when the thread runs.
+    let start = DispatchSemaphore(value: 0)
+    private let connection: CInt
+    private let endsGroup: Bool
+
+    init(_ connection: CInt, endsGroup: Bool) { (self.connection, self.endsGroup) = (connection, endsGroup) }
+
+    func run() -> Never {
+        start.signal()
+        // No event is asked for, so only the end of both directions comes. A daemon that ends what it sends still reads.
+        var polled = pollfd(fd: connection, events: 0, revents: 0)
+        while unsafe poll(&polled, 1, -1) < 0, errno == EINTR {}
+        sleep(1)
+        if endsGroup { kill(0, SIGKILL) }
+        _exit(1)
+    }
+}
+
+private func waitForEnd(of connection: CInt) -> Never {
+    var polled = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
+    while unsafe poll(&polled, 1, -1) < 0, errno == EINTR {}
+    if getpgrp() == getpid() { kill(0, SIGKILL) }
+    _exit(1)
+}

@@ -1,0 +1,28 @@
+import Auditing
+import Authenticators
+import OwnerKeys
+import SessionLocks
+import Synchronization
+
+extension OwnerAccount {
+    /// Ends the account: nobody is served by it any more. A lock that comes meanwhile finds no keys. Looks at the owner's
+    /// environment end with the last reference to the account.
+    func end() {
+        forgetProofs()
+        stopFollowing()
+    }
+
+    /// Wipes the keys. Waits for nothing, so it comes first.
+    func forgetProofs() {
+        ring.wipe()
+        recentBiometry.forget()
+    }
+
+    /// Has no event change anything any more, and writes the records that are held back. May wait some seconds for what biometry is
+    /// storing.
+    func stopFollowing() {
+        sessionLocks.withLock { $0 }?.stop()
+        biometry?.stop()
+        trail.writeFolded()
+    }
+}

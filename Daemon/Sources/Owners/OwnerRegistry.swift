@@ -1,0 +1,158 @@
+import Logging
+import Passcodes
+import Synchronization
+import Threading
+
+/// The owners whose accounts are open. An account is opened when its user enters, and closed by the store's ``ClosingPolicy``
+/// after the last stay.
+///
+/// Opening takes as long as the enclave needs for the class keys. It happens once: who enters meanwhile waits, and gets the
+/// account or the error. An error is kept for a second, so a program in a loop costs the enclave nothing.
+package final class OwnerRegistry: Sendable {
+    private let store: SharedStore
+    private let services: OwnerServices
+    private let serves: ServedUsers
+    private let entries = Mutex(OwnerEntries())
+    private let closing = WorkThread(name: "ostiary-owners")
+
+    private static let errorLifetime = Duration.seconds(1)
+
+    package init(_ store: SharedStore, _ services: OwnerServices, serves: ServedUsers) {
+        self.store = store
+        self.services = services
+        self.serves = serves
+    }
+
+    /// The accounts that are open, by the numbers of their users.
+    package var open: [OwnerAccount] { entries.withLock { $0.open } }
+
+    /// Has `body` called for each account: at once for those that are open, and for a later one before anybody enters it.
+    package func whenOpened(_ body: @escaping @Sendable (OwnerAccount) -> Void) {
+        let accounts = entries.withLock { entries in
+            entries.hooks.append(body)
+            return entries.enterAll()
+        }
+        // None of them is closed meanwhile.
+        let stays = accounts.map { OwnerStay(of: $0, in: self) }
+        for account in accounts { body(account) }
+        withExtendedLifetime(stays) {}
+    }
+
+    /// How many threads wait until somebody else has opened or closed the account of `user`.
+    func waiterCount(of user: SystemUser) -> Int { entries.withLock { $0.waiterCount(ofUser: user.id) } }
+
+    // MARK: entering
+
+    /// Enters the account of `user`, and opens it where it is closed. Blocks for that, and while somebody else opens or closes it.
+    ///
+    /// - Throws: ``OwnerOpeningError``, and errors of store and enclave.
+    package func enter(_ user: SystemUser) throws -> OwnerStay {
+        try enter(user) { [store, serves] in
+            let (vault, enclave) = (store.vault, store.enclave)
+            let owner = try StoredOwner.find(user, in: vault, enclave: enclave, serves: serves)
+            return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
+        }
+    }
+
+    /// As the other form, for an owner whose keys are open already.
+    package func enter(_ owner: OpenedOwner) throws -> OwnerStay { try enter(owner.user) { owner } }
+
+    private func enter(_ user: SystemUser, _ opened: () throws -> OpenedOwner) throws -> OwnerStay {
+        while true {
+            let now = services.clock.now().time
+            switch entries.withLock({ $0.step(for: user, at: now) }) {
+            case .entered(let account): return OwnerStay(of: account, in: self)
+            case .refused(let error): throw error
+            case .open: return OwnerStay(of: try openAccount(of: user, opened), in: self)
+            case .wait(let waiter):
+                switch waiter.wait() {
+                case .entered(let account): return OwnerStay(of: account, in: self)
+                case .failed(let error): throw error
+                case .again: continue
+                }
+            }
+        }
+    }
+
+    private func openAccount(of user: SystemUser, _ opened: () throws -> OpenedOwner) throws -> OwnerAccount {
+        do {
+            // Nothing runs and nobody knows of the account before it is complete: a failure undoes nothing.
+            let account = OwnerAccount(try opened(), in: store, with: services)
+            try publish(account)
+            return account
+        } catch {
+            if (error as? OwnerOpeningError) != .ended {
+                services.log.error(
+                    "the store was not opened for a user", metadata: ["user": "\(user.id)", "cause": "\(error)"])
+            }
+            let end = services.clock.now().time + Self.errorLifetime
+            entries.withLock { $0.refuse(user, because: error, until: end) }
+            throw error
+        }
+    }
+
+    /// Tells of the account, and lets its user enter.
+    private func publish(_ account: OwnerAccount) throws(OwnerOpeningError) {
+        var toldCount = 0
+        while true {
+            let (untold, isClosed) = entries.withLock { entries in
+                let untold = Array(entries.hooks.dropFirst(toldCount))
+                if untold.isEmpty, !entries.isClosed { entries.admit(to: account) }
+                return (untold, entries.isClosed)
+            }
+            guard !isClosed else {
+                account.end()
+                throw .ended
+            }
+            guard !untold.isEmpty else { return }
+            for hook in untold { hook(account) }
+            toldCount += untold.count
+        }
+    }
+
+    // MARK: closing
+
+    fileprivate func leave(_ account: OwnerAccount) {
+        if let end = entries.withLock({ $0.leave(account) }) { closeLater(account, since: end) }
+    }
+
+    /// Closes the account after the wait, unless somebody has entered it since its last stay ended for the `end`th time.
+    private func closeLater(_ account: OwnerAccount, since end: UInt64) {
+        guard case .anybody(closing: .after(let wait, let isNeeded)) = serves else { return }
+        services.clock.run(after: wait, on: { [closing] in closing.run(after: $0, $1) }) { [weak self, weak account] in
+            guard let self, let account, entries.withLock({ $0.isLeft(account, since: end) }) else { return }
+            // It may ask a service, so it holds no lock.
+            guard !isNeeded(account.user) else { return closeLater(account, since: end) }
+            close(account, since: end)
+        }
+    }
+
+    private func close(_ account: OwnerAccount, since end: UInt64) {
+        guard entries.withLock({ $0.beginClosing(account, since: end) }) else { return }
+        account.end()
+        entries.withLock { $0.finishClosing(account) }
+    }
+
+    /// Ends all accounts: watchers, biometry, keys. Nobody enters any more. The accounts stay in ``open``, so that later records
+    /// of theirs can be written.
+    package func closeAll() {
+        guard let waiters = entries.withLock({ $0.closeAll() }) else { return }
+        let accounts = open
+        // All keys go before anything is waited for.
+        for account in accounts { account.forgetProofs() }
+        for waiter in waiters { _ = waiter.wait() }
+        for account in accounts { account.stopFollowing() }
+    }
+}
+
+/// Keeps an owner's account open.
+package final class OwnerStay: Sendable {
+    package let account: OwnerAccount
+    private let registry: OwnerRegistry
+
+    fileprivate init(of account: OwnerAccount, in registry: OwnerRegistry) {
+        (self.account, self.registry) = (account, registry)
+    }
+
+    deinit { registry.leave(account) }
+}

@@ -1,0 +1,134 @@
+public import UnixSocket
+
+/// What this machine says about callers. The kernel and its files are read in one place, behind this protocol.
+///
+/// The daemon of one user reads them itself (``KernelFacts``). A daemon under an account of its own may not look at the processes of
+/// others: a helper reads for it. So each fact is a plain value or a descriptor, and each failure a number.
+public protocol CallerFacts: Sendable {
+    /// The process that has the number now.
+    ///
+    /// - Parameter pidfd: a descriptor of the process that is meant; nil where there is none. When that process has ended, its
+    ///   number may be another's, so the answer is ``FactFailure/absent``.
+    func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess
+
+    /// The terminal behind a descriptor; nil when there is none, or when it is not open for reading and writing.
+    func terminal(behind descriptor: CInt) -> TerminalFact?
+
+    /// A process of the user, in another session than that of `status`, that may have another terminal of the same number as
+    /// its controlling terminal; nil when there is none. See ``TerminalNamesake``.
+    func namesake(
+        of terminal: TerminalFact, for status: ProcessStatus, of userID: UInt32
+    ) throws(FactFailure) -> Int32?
+
+    /// Whether the user is logged in on `line`, a terminal's name below `/dev`, such as `pts/3`.
+    func hasLogin(of userID: UInt32, on line: String) -> Bool
+}
+
+extension CallerFacts {
+    /// The process that has the number now, whichever it is.
+    public func hold(_ processID: Int32) throws(FactFailure) -> any HeldProcess { try hold(processID, nil) }
+}
+
+/// One process. It stays the same one: after its end each question throws ``FactFailure/absent``, also when another process has
+/// got its number.
+public protocol HeldProcess: AnyObject, Sendable {
+    var id: Int32 { get }
+
+    /// The file that it executes now.
+    func executable() throws(FactFailure) -> ExecutedFile
+
+    /// Whether it executes `file` now. The daemon asks before each release, so the answer costs one system call and no message to
+    /// another process.
+    func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool
+
+    /// The name of `file`, which it executed a moment ago.
+    func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName
+
+    /// Where the content of the file that it executes can be read.
+    func content() throws(FactFailure) -> ExecutedContent
+
+    /// Whether it is in the daemon's pid namespace. A process keeps its namespace for life.
+    func isInOwnNamespace() throws(FactFailure) -> Bool
+
+    func status() throws(FactFailure) -> ProcessStatus
+
+    /// Its control groups (cgroups(7)): a line `ID:CONTROLLERS:PATH` for each hierarchy.
+    func controlGroups() throws(FactFailure) -> String
+
+    /// A descriptor that becomes readable when it ends.
+    func exit() throws(FactFailure) -> SharedDescriptor
+}
+
+/// Why something about a process is not known.
+public enum FactFailure: UInt8, Error, Equatable, Sendable {
+    /// The process has ended, or there never was one.
+    case absent = 1
+    /// Reading failed, or brought a text of another form.
+    case unreadable = 2
+    /// The process is there, and the kernel does not let the reader look.
+    case refused = 3
+}
+
+/// Which file a process executes: device and inode, which stay the same while it runs.
+public struct ExecutedFile: Equatable, Sendable {
+    public let device: UInt64
+    public let inode: UInt64
+    public let isDeleted: Bool
+
+    public init(device: UInt64, inode: UInt64, isDeleted: Bool = false) {
+        (self.device, self.inode, self.isDeleted) = (device, inode, isDeleted)
+    }
+
+    /// Deleting a running program's file does not make it another program.
+    public static func == (left: ExecutedFile, right: ExecutedFile) -> Bool {
+        left.device == right.device && left.inode == right.inode
+    }
+}
+
+/// The path of an executed file, as the kernel says it.
+public struct ExecutedName: Equatable, Sendable {
+    public let path: String
+    /// Whether the file at this path is the executed one. The path is as the process sees it, and a process can have mounts of its own.
+    public let isTrue: Bool
+
+    public init(path: String, isTrue: Bool) { (self.path, self.isTrue) = (path, isTrue) }
+}
+
+/// A name through which the daemon can open an executed file.
+public struct ExecutedContent: Sendable {
+    /// A handle of the folder that ``name`` is relative to; nil for an absolute path.
+    public let folder: SharedDescriptor?
+    public let name: String
+
+    public init(in folder: SharedDescriptor?, _ name: String) { (self.folder, self.name) = (folder, name) }
+}
+
+/// A terminal that a caller passed, and the file below `/dev` that has its number.
+public struct TerminalFact: Equatable, Sendable {
+    /// Tells one file from all others of this machine.
+    public struct File: Equatable, Sendable {
+        public let device, inode: UInt64
+
+        public init(device: UInt64, inode: UInt64) { (self.device, self.inode) = (device, inode) }
+    }
+
+    public struct Name: Equatable, Sendable {
+        /// Such as `/dev/pts/3`, never `/dev/tty`.
+        public let path: String
+        public let file: File
+        public let owner: UInt32
+
+        public init(path: String, file: File, owner: UInt32) {
+            (self.path, self.file, self.owner) = (path, file, owner)
+        }
+    }
+
+    /// Its number by its driver, in the numbering of TIOCGDEV.
+    public let number: UInt32
+    /// The passed file.
+    public let file: File
+    /// Nil when no terminal below `/dev` has the number.
+    public let name: Name?
+
+    public init(number: UInt32, file: File, name: Name?) { (self.number, self.file, self.name) = (number, file, name) }
+}

@@ -1,0 +1,244 @@
+import MessageBus
+import UnixSocket
+
+/// Tells whether the person whom a program serves sits at this machine.
+public protocol SessionRecords: Sendable {
+    /// Why no sensor may wait for a process of the user; nil when one may.
+    func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal?
+
+    /// Prepares to look at the same once more. The result looks at the moment when it is called; only one thread may use it.
+    func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+}
+
+extension SessionRecords {
+    public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        { self.refusal(ofProcess: processID, of: userID) }
+    }
+}
+
+/// Why no sensor waits beside a question.
+public enum SensorRefusal: Error, Equatable, Sendable {
+    /// The program runs in a session from another machine.
+    case remote
+    /// The program's session is in the background or has no seat, or the user has none in the foreground of this machine.
+    case notActive
+    /// The session is locked: nobody sees the question.
+    case sessionLocked
+    /// The program runs in no session of the user, and was not started by the user's service manager: it may be a service, or a
+    /// program of another user's session.
+    case withoutSession
+    /// systemd-logind does not tell.
+    case unknownSession
+    /// The configuration lets neither finger nor face answer on this terminal.
+    case terminalForbidden
+
+    /// The refusal as the rest of a sentence for a person.
+    public var words: String {
+        switch self {
+        case .remote: "the program runs in a session from another machine"
+        case .notActive: "you have no active session at this machine"
+        case .sessionLocked: "your session is locked"
+        case .withoutSession: "the program runs in no session of yours"
+        case .unknownSession: "systemd-logind does not tell whether you sit at this machine"
+        case .terminalForbidden: "ostiaryd.conf does not let this sensor answer on the terminal"
+        }
+    }
+}
+
+/// What systemd-logind says about sessions: `org.freedesktop.login1(5)`. It is asked when it matters, and not followed.
+public struct LogindSessions: SessionRecords {
+    private let systemBus: String
+    private let facts: any CallerFacts
+
+    private static let path = "/org/freedesktop/login1"
+    private static let manager = "org.freedesktop.login1.Manager"
+
+    /// - Parameter systemBus: where the system bus listens.
+    public init(systemBus: String, facts: any CallerFacts = KernelFacts()) {
+        (self.systemBus, self.facts) = (systemBus, facts)
+    }
+
+    /// A program that the user manager started, such as one in a terminal window, has no session: it is where the user is. Any
+    /// other program without a session, such as a service, is nowhere.
+    public func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        switch place(ofProcess: processID, of: userID) {
+        case .success: nil
+        case .failure(let refusal): refusal
+        }
+    }
+
+    /// Of the session that allows a sensor now, one call will tell whether it still does. A program does not change its session.
+    /// If that session does not allow a sensor then, or does not answer, everything is asked for again.
+    public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        let place = try? place(ofProcess: processID, of: userID).get()
+        return {
+            if let place, allowsSensor(place, userID) { return nil }
+            return refusal(ofProcess: processID, of: userID)
+        }
+    }
+
+    /// A session in which a sensor may wait for a program, and the connection on which logind told so.
+    private struct Place {
+        let session: String
+        let connection: Connection
+    }
+
+    private func allowsSensor(_ place: Place, _ userID: UInt32) -> Bool {
+        do throws(BusError) { return try refusal(of: place.session, userID, place.connection) == nil } catch {
+            return false
+        }
+    }
+
+    private func place(ofProcess processID: Int32, of userID: UInt32) -> Result<Place, SensorRefusal> {
+        do throws(BusError) {
+            guard let connection = try connection() else { return .failure(.unknownSession) }
+            if let session = try session(ofProcess: processID, connection) {
+                if let refusal = try refusal(of: session, userID, connection) { return .failure(refusal) }
+                return .success(Place(session: session, connection: connection))
+            }
+            guard isOfUserManager(processID, userID) else { return .failure(.withoutSession) }
+            var refusal = SensorRefusal.notActive
+            for session in try sessions(of: userID, connection) {
+                guard let reason = try self.refusal(of: session, userID, connection) else {
+                    return .success(Place(session: session, connection: connection))
+                }
+                if reason == .sessionLocked { refusal = reason }
+            }
+            return .failure(refusal)
+        } catch { return .failure(.unknownSession) }
+    }
+
+    /// A process whose groups nobody can tell is in no session.
+    private func isOfUserManager(_ processID: Int32, _ userID: UInt32) -> Bool {
+        do throws(FactFailure) {
+            return ControlGroups.areOfUserManager(try facts.hold(processID).controlGroups(), of: userID)
+        } catch { return false }
+    }
+
+    /// Whether the user has a session in the foreground of a seat of this machine.
+    public func isAtMachine(_ userID: UInt32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try sessions(of: userID, connection) {
+                let refusal = try refusal(of: session, userID, connection)
+                if refusal == nil || refusal == .sessionLocked { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    private struct Connection {
+        let bus: Bus
+        /// The name of logind's own connection: the answer is from the one that owns logind's name now.
+        let logind: String
+    }
+
+    private func connection() throws(BusError) -> Connection? {
+        guard let socket = try? UnixSocket.connectInTime(to: systemBus) else { return nil }
+        let bus = try Bus(on: socket)
+        guard let logind = try ServiceOwner(of: "org.freedesktop.login1", on: bus).connection else { return nil }
+        return Connection(bus: bus, logind: logind)
+    }
+
+    private func session(ofProcess processID: Int32, _ connection: Connection) throws(BusError) -> String? {
+        guard let number = UInt32(exactly: processID) else { return nil }
+        do throws(BusError) {
+            return try connection.bus.call(
+                connection.logind, Self.path, Self.manager, "GetSessionByPID", number: number
+            ).readText(.objectPath)
+        } catch {
+            guard error.name == "org.freedesktop.login1.NoSessionForPID" else { throw error }
+            return nil
+        }
+    }
+
+    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
+    private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+        let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
+        var paths: [String] = []
+        try answer.readArray(of: "(susso)") { () throws(BusError) in
+            guard try answer.enter(.structure, "susso") else { return }
+            try answer.skip("s")
+            let user = try answer.readUInt32()
+            try answer.skip("s")
+            let seat = try answer.readText()
+            let path = try answer.readText(.objectPath)
+            try answer.exitContainer()
+            if user == userID, !seat.isEmpty { paths.append(path) }
+        }
+        return paths
+    }
+
+    private func refusal(
+        of session: String, _ userID: UInt32, _ connection: Connection
+    ) throws(BusError) -> SensorRefusal? {
+        do throws(BusError) {
+            let state = try state(of: session, connection)
+            // After `su`, the session is that of the user who logged in.
+            guard state.userID == userID else { return .withoutSession }
+            guard state.isRemote == false else { return .remote }
+            // A session without a seat, such as one of cron or of a VNC server, is always active, and nobody sits there.
+            guard state.isActive == true, state.seat?.isEmpty == false else { return .notActive }
+            return state.isLocked == true ? .sessionLocked : nil
+        } catch {
+            // The session ended meanwhile.
+            guard error.isUnknownObject else { throw error }
+            return .notActive
+        }
+    }
+
+    /// Nil for a property that logind does not tell.
+    private struct SessionState {
+        var userID: UInt32?
+        var isRemote: Bool?
+        var isActive: Bool?
+        /// Empty for a session without one.
+        var seat: String?
+        var isLocked: Bool?
+    }
+
+    /// One call: somebody may wait for the answer with a finger on the reader.
+    private func state(of session: String, _ connection: Connection) throws(BusError) -> SessionState {
+        let answer = try connection.bus.call(
+            connection.logind, session, "org.freedesktop.DBus.Properties", "GetAll", "org.freedesktop.login1.Session")
+        var state = SessionState()
+        try answer.readArray(of: "{sv}") { () throws(BusError) in
+            guard try answer.enter(.dictionaryEntry, "sv") else { return }
+            switch try answer.readText() {
+            case "User": state.userID = try user(answer)
+            case "Remote": state.isRemote = try flag(answer)
+            case "Active": state.isActive = try flag(answer)
+            case "Seat": state.seat = try seat(answer)
+            case "LockedHint": state.isLocked = try flag(answer)
+            default: try answer.skip("v")
+            }
+            try answer.exitContainer()
+        }
+        return state
+    }
+
+    private func flag(_ answer: BusMessage) throws(BusError) -> Bool? {
+        guard try answer.enter(.variant, "b") else { return nil }
+        let value = try answer.readBool()
+        try answer.exitContainer()
+        return value
+    }
+
+    private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {
+        guard try answer.enter(.variant, "(uo)"), try answer.enter(.structure, "uo") else { return nil }
+        let number = try answer.readUInt32()
+        try answer.skip("o")
+        try answer.exitContainer()
+        try answer.exitContainer()
+        return number
+    }
+
+    private func seat(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "(so)"), try answer.enter(.structure, "so") else { return nil }
+        let name = try answer.readText()
+        try answer.skip("o")
+        try answer.exitContainer()
+        try answer.exitContainer()
+        return name
+    }
+}

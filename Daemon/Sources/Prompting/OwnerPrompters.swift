@@ -1,0 +1,37 @@
+public import ProcessFacts
+public import PromptProtocol
+import Synchronization
+
+/// A ``ProcessPrompter`` for each user, made at the first question to this user. So the display, the buses and the held sheet of one
+/// user serve no question to another.
+public final class OwnerPrompters: PlacingPrompter {
+    private let make: @Sendable (_ userID: UInt32) -> ProcessPrompter
+    private let prompters = Mutex<[UInt32: ProcessPrompter]>([:])
+
+    /// - Parameter make: makes the prompter of a user.
+    public init(_ make: @escaping @Sendable (_ userID: UInt32) -> ProcessPrompter) { self.make = make }
+
+    /// The prompter that asks this user.
+    public func prompter(of userID: UInt32) -> ProcessPrompter {
+        prompters.withLock { prompters in
+            if let made = prompters[userID] { return made }
+            let new = make(userID)
+            prompters[userID] = new
+            return new
+        }
+    }
+
+    public func place(
+        _ question: PromptQuestion, for caller: PromptCaller
+    ) -> Result<PlacedQuestion, PromptUnavailability> {
+        prompter(of: caller.userID).place(question, for: caller)
+    }
+
+    public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+        prompter(of: userID).sensorRefusal(ofProcess: processID, of: userID)
+    }
+
+    public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
+        prompter(of: userID).laterSensorRefusal(ofProcess: processID, of: userID)
+    }
+}

@@ -1,0 +1,90 @@
+package import Auditing
+package import Authenticators
+package import Callers
+package import ExactNames
+package import OstiaryMessages
+package import OwnerKeys
+package import Owners
+package import ProtectedObjects
+package import Refusals
+
+/// One request while it is answered: its message, its program, and its cancellation.
+///
+/// Handlers read the program here and not from the session, because a request can be made for another program than the one that is connected.
+package struct Exchange {
+    package let request: IncomingRequest
+    package let session: Session
+    /// Ends the request while it waits; nil on a thread that must not wait for anybody.
+    package let cancellation: RequestCancellation?
+    /// Ends the request while it waits for a turn, on any thread.
+    let end: RequestCancellation
+
+    /// Whom the request is made for: the connected program, or the client that it acts for as a door. Names, shares, pauses, the
+    /// order of questions, terminal and sensors are this program's.
+    package var caller: CallerProcess { request.client?.caller ?? session.caller }
+    package var account: OwnerAccount { session.account }
+    package var contexts: ContextTable { request.client?.contexts ?? session.contexts }
+    /// Keys that wait for their items. Those of one client are no other's.
+    package var draftKeys: DraftKeys { request.client?.draftKeys ?? session.draftKeys }
+    /// Under which name the rights of the request are filed. A door uses its own objects, and never its client's: it could name any
+    /// process as its client.
+    package var application: ExactName { session.caller.application }
+    /// The groups whose objects the request sees, in order. A door's own, as with ``application``.
+    package var accessGroups: [ExactName] { session.caller.accessGroups }
+    /// The records of the caller's owner.
+    package var trail: AuditTrail { account.trail }
+
+    /// The caller must still be who it was, at each release; otherwise the connection and its grants end. So must a door's client, or
+    /// its grants end.
+    package func verifyCaller() throws(Refusal) {
+        try session.verifyCaller()
+        if let client = request.client { try session.verify(client) }
+    }
+
+    /// The request's cancellation.
+    ///
+    /// - Throws: ``PersonNeeded`` on a thread that must not wait for anybody.
+    package func slow() throws(PersonNeeded) -> RequestCancellation {
+        guard let cancellation else { throw PersonNeeded() }
+        return cancellation
+    }
+
+    /// Who waits for turns.
+    package var requester: StretchRequester {
+        StretchRequester(program: caller.program.ofOwner, cancellation: end)
+    }
+
+    /// Who waits for the turns of a long reading.
+    ///
+    /// - Throws: ``OwnThreadNeeded`` on the connection's own thread.
+    package func longReader() throws(OwnThreadNeeded) -> StretchRequester {
+        guard request.mayReadMuch else { throw OwnThreadNeeded() }
+        return requester
+    }
+
+    /// How a question of this request is asked.
+    package func asking(_ question: WireQuestion) throws -> Asking { try asking(QuestionStyle(question)) }
+
+    package func asking(_ style: QuestionStyle) throws -> Asking {
+        Asking(
+            caller: caller, terminal: request.terminal, clientLabel: request.onBehalf?.label ?? "", question: style,
+            cancellation: try slow())
+    }
+
+    /// An event of the log that this request causes, by the request's own name where no other is given.
+    package func event(_ name: String? = nil, object: String = "", operation: String = "") -> AuditTrail.Event {
+        AuditTrail.Event(
+            name: name ?? request.eventName, program: caller.program, object: object, operation: operation)
+    }
+}
+
+/// A request must wait for a person or a slow computation and runs on a thread that must not. Nothing of it was done.
+package struct PersonNeeded: Error {}
+
+/// A request waits for a change, and has no thread meanwhile. Whoever brings the change answers it.
+package struct LeftWaiting: Error {
+    package init() {}
+}
+
+/// A request reads much, and runs on a thread that must not wait for turns. Nothing of it was done.
+package struct OwnThreadNeeded: Error {}

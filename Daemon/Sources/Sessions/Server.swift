@@ -1,0 +1,111 @@
+import Authenticators
+import CLinuxShims
+import Callers
+import Foundation
+import Logging
+import Owners
+import Refusals
+import Synchronization
+import Threading
+import UnixSocket
+
+/// Accepts connections at the daemon's socket and keeps the sessions that run.
+package final class Server: Sendable {
+    private let listener: UnixSocket
+    private let services: SessionServices
+    private let handler: any RequestHandler
+    private let owners: OwnerLookup
+    private let isStopping = Atomic(false)
+    private let refused = RefusedCallers()
+
+    /// Begins to listen at `path`, which must not exist.
+    ///
+    /// - Parameter owners: whose programs come through this socket.
+    package init(
+        listeningAt path: String, services: SessionServices, handler: any RequestHandler, owners: OwnerLookup
+    ) throws {
+        listener = try UnixSocket.listen(at: path)
+        self.services = services
+        self.handler = handler
+        self.owners = owners
+    }
+
+    /// Accepts until ``stop()``. Blocks.
+    package func run() {
+        while !isStopping.load(ordering: .acquiring) {
+            do {
+                start(try listener.accept())
+            } catch {
+                if isStopping.load(ordering: .acquiring) { return }
+                // Out of descriptors or memory for a moment: the caller sees a closed connection, the daemon goes on.
+                services.log.warning("a connection was not accepted", metadata: ["cause": "\(error)"])
+                Thread.sleep(forTimeInterval: 0.05)
+            }
+        }
+    }
+
+    /// Accepts no more, ends all sessions and waits for them: what they do must not meet a store that is closed. A session
+    /// that cannot end in time is given up. Safe from any thread but a session's.
+    package func stop() {
+        isStopping.store(true, ordering: .sequentiallyConsistent)
+        listener.shutdown()
+        refused.stop()
+        services.registry.closeAll()
+        if !services.registry.waitUntilNoneRuns(seconds: SessionLimits.endSeconds) {
+            services.log.warning("a session did not end in time")
+        }
+    }
+
+    private func start(_ socket: UnixSocket) {
+        guard let caller = try? socket.peerCredentials() else { return }
+        guard services.registry.takePlace(of: caller) else {
+            let limits = services.registry.limits
+            services.log.warning(
+                "too many connections",
+                metadata: [
+                    "limit": "\(limits.total)", "of one user": "\(limits.ofOwner)",
+                    "of one process": "\(limits.ofProgram)", "user": "\(caller.userID)",
+                    "process": "\(caller.processID)",
+                ])
+            return
+        }
+        // Who the caller is may take long to find out, or for ever: its file can lie where nobody answers.
+        do throws(ThreadShortage) {
+            try Threads.start("ostiary-session") { [self] in
+                serve(socket)
+                services.registry.leavePlace(of: caller)
+                // What many programs needed at once is not kept while none is there.
+                if services.registry.isEmpty { ostiary_trim_heaps() }
+            }
+        } catch {
+            services.registry.leavePlace(of: caller)
+            services.log.warning("there is no thread for a connection", metadata: ["process": "\(caller.processID)"])
+        }
+    }
+
+    private func serve(_ socket: UnixSocket) {
+        let session: Session
+        do { session = try self.session(on: socket) } catch {
+            services.log.notice("a caller was refused", metadata: ["cause": "\(error)"])
+            return
+        }
+        services.registry.add(session)
+        defer { services.registry.remove(session) }
+        if isStopping.load(ordering: .sequentiallyConsistent) { session.close() }
+        session.run()
+    }
+
+    /// - Throws: why the program gets no session; where its owner could not be opened, it was told, or too many were.
+    private func session(on socket: UnixSocket) throws -> Session {
+        let stay: OwnerStay
+        do {
+            stay = try services.owners.enter(owners.user(socket.peerCredentials().userID))
+        } catch let error as CallerError {
+            throw error
+        } catch {
+            refused.tell(handler.refusal(for: error), on: socket)
+            throw error
+        }
+        return try Session(socket: socket, of: stay, services: services, handler: handler)
+    }
+}

@@ -1,0 +1,39 @@
+package import Logging
+package import Owners
+package import Passcodes
+package import Threading
+
+/// What all sessions of a daemon share.
+package final class SessionServices: Sendable {
+    /// Those whose programs are served.
+    let owners: OwnerRegistry
+    package let registry: SessionRegistry
+    package let environment: EnvironmentFollower
+    package let itemWatches: ItemWatches
+    package let grantEnds = WorkThread(name: "ostiary-grant-ends")
+    let slowRequests: SlowRequestQuota
+    let readings: SlowRequestQuota
+    let clients: SlowRequestQuota
+    let clock: any BootClock
+    let contextLifetime: Duration
+    /// Whether uses of keys may run on the connections' own threads.
+    let isEnclaveImmediate: Bool
+    let log: Logger
+
+    package init(
+        owners: OwnerRegistry, limits: SessionLimits, clock: any BootClock, contextLifetime: Duration,
+        isEnclaveImmediate: Bool, log: Logger
+    ) {
+        self.owners = owners
+        registry = SessionRegistry(limits.connections)
+        slowRequests = SlowRequestQuota(limits.slowRequests)
+        readings = SlowRequestQuota(limits.readings)
+        clients = SlowRequestQuota(limits.clients)
+        self.clock = clock
+        self.contextLifetime = contextLifetime
+        self.isEnclaveImmediate = isEnclaveImmediate
+        self.log = log
+        itemWatches = ItemWatches(limits.itemWatches)
+        environment = EnvironmentFollower(of: owners, limits.watches, clock: clock, log: log)
+    }
+}

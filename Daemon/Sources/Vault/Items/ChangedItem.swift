@@ -1,0 +1,48 @@
+/// An item that a committed transaction added, changed or removed.
+public struct ChangedItem: Sendable {
+    public let owner: VaultID
+    public let id: VaultID
+    public let itemClass: ItemClass
+    /// What found it before; nil for one that was added.
+    let former: ItemIndex?
+    /// What finds it now; nil for one that was removed.
+    let present: ItemIndex?
+
+    /// How the results of a query have changed by it.
+    public enum Effect: Sendable {
+        case added, changed, removed
+    }
+
+    /// What one of the queries would notice of the change; nil if none of them finds the item, before or now. Where the item begins
+    /// or ceases to match, it counts as added or removed.
+    public func effect(on queries: [ItemQuery]) -> Effect? {
+        func isFound(_ index: ItemIndex?) -> Bool {
+            guard let index else { return false }
+            return queries.contains { ($0.id == nil || $0.id == id) && $0.matches(itemClass, index) }
+        }
+        return switch (isFound(former), isFound(present)) {
+        case (false, false): nil
+        case (false, true): .added
+        case (true, true): .changed
+        case (true, false): .removed
+        }
+    }
+}
+
+/// The items that one transaction changed.
+public struct ChangedItems: Sendable {
+    public internal(set) var items: [ChangedItem] = []
+    /// The owners whose whole list is another one now. Their items are not among ``items``.
+    public internal(set) var relistedOwners: Set<VaultID> = []
+
+    var isEmpty: Bool { items.isEmpty && relistedOwners.isEmpty }
+}
+
+/// Is told of changes of keychain items.
+public protocol ItemListener: Sendable {
+    /// Whether anybody wants to hear of changes. Asked at each commit, when whoever reads sees its changes.
+    var isListening: Bool { get }
+
+    /// A transaction is on disk. Called in the order of transactions, by the thread that commits, for whose sake nothing may wait here.
+    func itemsHaveChanged(_ changes: ChangedItems)
+}

@@ -1,0 +1,312 @@
+import AccessControl
+import BrokerTestSupport
+import ExactNames
+import Foundation
+import OstiaryMessages
+import Owners
+import ProcessFacts
+import PromptProtocol
+import Prompting
+import StoreTestSupport
+import Synchronization
+import TerminalTestSupport
+import Testing
+import Vault
+
+/// Three owners of one daemon, each with the same twenty programs, and a fourth who comes at run time: nothing of one reaches
+/// another.
+///
+/// The programs are processes, since the daemon tells programs apart by their files. The broker is in this process and has a
+/// socket for each owner, since the kernel knows one user here.
+@Suite("Owners of one daemon", .timeLimit(.minutes(10)))
+struct OwnersOfOneDaemonTests {
+    private static let ada = SystemUser(id: 10_001, name: "ada")
+    private static let grace = SystemUser(id: 10_002, name: "grace")
+    private static let joan = SystemUser(id: 10_003, name: "joan")
+    private static let late = SystemUser(id: 10_004, name: "late")
+    private static let users = [ada, grace, joan]
+    private static let programCount = 20
+
+    private let people: People
+    private let fixture: BrokerFixture
+    private let programs: [String]
+    /// The rule of rights whose use asks somebody: no passcode is needed.
+    private let password: Requirement
+
+    init() throws {
+        password = try Requirement(anyOf: [.applicationPassword])
+        let people = People()
+        self.people = people
+        fixture = try BrokerFixture(
+            serves: .anybody(closing: .never),
+            asking: { PromptQueue(SeatedPeople(people, answering: $0), terminalDevice: { _ in nil }) })
+        fixture.prompter.always { $0.kind.factor == nil ? .confirm : .text(BrokerFixture.passcode) }
+        let folder = fixture.folder
+        programs = try (0..<Self.programCount).map { number in
+            let path = folder.path("program-\(number)")
+            try FileManager.default.copyItem(atPath: Caller.program, toPath: path)
+            return path
+        }
+    }
+
+    /// One connection of each program.
+    private func start(for user: SystemUser) throws -> [Caller] {
+        let socket = try fixture.socketPath(of: user)
+        return try programs.map { try Caller(atSocket: socket, program: $0).greeted() }
+    }
+
+    private func owner(_ user: SystemUser) throws -> OwnerID {
+        try #require(fixture.account(of: user)).id.ownerID
+    }
+
+    // MARK: names and counts
+
+    @Test func `have names and counts of their own`() throws {
+        let callers = try Self.users.map { try start(for: $0) }
+        for (user, callers) in zip(Self.users, callers) {
+            for (number, caller) in callers.enumerated() {
+                for name in ["same", "\(user.name) \(number)"] { try caller.client.create(name) }
+                try caller.client.addItem("account", data: "\(user.name) \(number)")
+            }
+        }
+        let late = try start(for: Self.late)
+        for caller in late {
+            #expect(try caller.client.rightNames(ofAllPrograms: true).isEmpty)
+            #expect(try caller.client.items().isEmpty)
+            #expect(try caller.client.status().rights.count == 0)
+            try caller.client.create("same")
+        }
+        for (user, callers) in zip(Self.users, callers) {
+            let all = (0..<Self.programCount).flatMap { ["same", "\(user.name) \($0)"] }
+            #expect(try callers[0].client.rightNames(ofAllPrograms: true).sorted() == all.sorted())
+            for (number, caller) in callers.enumerated() {
+                #expect(try caller.client.rightNames().sorted() == ["\(user.name) \(number)", "same"].sorted())
+                #expect(try caller.client.status().rights.count == 2)
+                #expect(try caller.client.items() == ["\(user.name) \(number)"])
+            }
+        }
+    }
+
+    @Test func `read and count their own records alone, numbered from 0`() throws {
+        let callers = try Self.users.map { try start(for: $0) }
+        for (user, callers) in zip(Self.users, callers) {
+            for caller in callers { try caller.client.create("\(user.name)'s") }
+        }
+        let late = try start(for: Self.late)
+        #expect(try late[0].client.ownLog().isEmpty)
+        for (user, callers) in zip(Self.users, callers) {
+            let records = try callers[0].client.ownLog()
+            #expect(records.map(\.index) == Array(0..<UInt64(records.count)))
+            let created = records.filter { $0.event == "create" }
+            #expect(created.count == Self.programCount)
+            #expect(Set(created.map(\.object)) == ["\(user.name)'s"])
+            #expect(try callers[0].client.status().logRecordCount == UInt64(records.count))
+        }
+    }
+
+    // MARK: waits
+
+    @Test func `wait for no question of another's, however many programs ask it`() throws {
+        let callers = try Self.users.map { try start(for: $0) }
+        for callers in callers {
+            for caller in callers { try caller.client.create("word", password) }
+        }
+        let ada = callers[0].map(\.client)
+        try people.leave(owner(Self.ada))
+        let ids = try ada.map { try $0.send(.authorize($0.rightID("word"), in: $0.openContext())) }
+        try eventually("ada is asked") { try people.isAsked(owner(Self.ada)) }
+        for callers in callers.dropFirst() {
+            for caller in callers { #expect(try caller.client.canAuthorize("word")) }
+        }
+        let late = try start(for: Self.late)
+        for caller in late {
+            try caller.client.create("word", password)
+            #expect(try caller.client.canAuthorize("word"))
+        }
+        try people.comeBack(owner(Self.ada))
+        let answers = try zip(ada, ids).map { try $0.answer(to: $1) }
+        let granted = answers.count { $0.factors == ["application-password"] }
+        #expect(granted > 1, "those who waited are asked when she is back")
+        #expect(answers.allSatisfy { $0.factors != nil || $0.refusal == .tooMany })
+    }
+
+    // MARK: errors
+
+    @Test func `pay for no wrong passcode of another's`() throws {
+        let callers = try Self.users.map { try start(for: $0) }
+        for callers in callers {
+            for caller in callers { try caller.client.create("word", password) }
+        }
+        let ada = callers[0].map(\.client)
+        try ada[0].done(.passcode(.set))
+        try ada[0].create("guarded", .passcode)
+        fixture.prompter.always { $0.kind == .enterPasscode ? .text("not this one") : .text(BrokerFixture.passcode) }
+        let refused = try ada[0].ask(.authorize(ada[0].rightID("guarded"), in: ada[0].openContext()))
+        #expect([.authenticationFailed, .lockedOut].contains(refused.refusal))
+        #expect(try (ada[1].status().passcode.failedAttempts ?? 0) > 0)
+        for callers in callers.dropFirst() {
+            for caller in callers {
+                #expect(try caller.client.status().passcode.failedAttempts == 0)
+                #expect(try caller.client.canAuthorize("word"))
+            }
+        }
+    }
+
+    // MARK: locks
+
+    @Test func `are locked by none but their own programs`() throws {
+        let callers = try Self.users.map { try start(for: $0) }
+        try callers[0][0].client.done(.passcode(.set))
+        let contexts = try callers.map { callers in
+            try callers.map { caller in
+                try caller.client.create("free")
+                let context = try caller.client.openContext()
+                #expect(try caller.client.ask(.authorize(caller.client.rightID("free"), in: context)).factors == [])
+                return context
+            }
+        }
+        func signs(_ owner: Int) throws -> [Bool] {
+            try zip(callers[owner], contexts[owner]).map { caller, context in
+                let sign = try WireRequest.OneOf_Body.sign(caller.client.rightID("free"), in: context)
+                return try caller.client.ask(sign, tail: WireRequest.OneOf_Body.digest).refusal == nil
+            }
+        }
+        let (all, none) = ([Bool](repeating: true, count: 20), [Bool](repeating: false, count: 20))
+        try callers[0][7].client.done(.lock)
+        #expect(try signs(0) == none)
+        #expect(try !callers[0][0].client.status().unlocked)
+        #expect(try signs(1) == all && signs(2) == all)
+        try callers[1][3].client.done(.lock)
+        #expect(try signs(1) == none)
+        #expect(try signs(2) == all)
+    }
+}
+
+// MARK: people
+
+/// Who sits at their terminal, and who is asked there.
+private final class People: Sendable {
+    private struct State {
+        var away: Set<OwnerID> = []
+        var asked: Set<OwnerID> = []
+        var places: [OwnerID: UInt32] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    func leave(_ owner: OwnerID) { state.withLock { _ = $0.away.insert(owner) } }
+    func comeBack(_ owner: OwnerID) { state.withLock { _ = $0.away.remove(owner) } }
+    func isAway(_ owner: OwnerID) -> Bool { state.withLock { $0.away.contains(owner) } }
+    func isAsked(_ owner: OwnerID) -> Bool { state.withLock { $0.asked.contains(owner) } }
+    func note(asked owner: OwnerID) { state.withLock { _ = $0.asked.insert(owner) } }
+
+    /// The owner's own terminal.
+    func place(of owner: OwnerID) -> PromptPlace {
+        state.withLock { state in
+            let number = state.places[owner] ?? UInt32(state.places.count)
+            state.places[owner] = number
+            return .terminal(number)
+        }
+    }
+}
+
+/// Asks each owner at a terminal of their own. Who is away answers when they are back.
+private struct SeatedPeople: PlacingPrompter {
+    private let people: People
+    private let answers: ScriptedPrompter
+
+    init(_ people: People, answering answers: ScriptedPrompter) { (self.people, self.answers) = (people, answers) }
+
+    func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { nil }
+
+    func place(_ question: PromptQuestion, for caller: PromptCaller) -> Result<PlacedQuestion, PromptUnavailability> {
+        guard let owner = caller.owner else { return .failure(.notInteractive) }
+        return .success(
+            PlacedQuestion(at: people.place(of: owner)) { live in
+                people.note(asked: owner)
+                while people.isAway(owner) {
+                    if let interruption = live.cancellation.wait(milliseconds: 5) {
+                        return .interrupted(by: interruption)
+                    }
+                }
+                return answers.ask(question, on: caller, live: live)
+            })
+    }
+}
+
+// MARK: requests
+
+extension RawClient {
+    fileprivate func done(_ body: WireRequest.OneOf_Body) throws {
+        let answer = try ask(body)
+        try #require(answer.isDone, "\(answer.cause)")
+    }
+
+    fileprivate func create(_ name: String, _ requirement: Requirement = .unrestricted) throws {
+        let answer = try ask(.createRight(name, requirement))
+        try #require(answer.right != nil, "\(answer.cause)")
+    }
+
+    fileprivate func rightID(_ name: String) throws -> Data {
+        try #require(try ask(.findRight(name)).right).rightID
+    }
+
+    fileprivate func canAuthorize(_ name: String) throws -> Bool {
+        try ask(.authorize(rightID(name), in: openContext())).factors != nil
+    }
+
+    /// The names of the program's rights, or of all programs'.
+    fileprivate func rightNames(ofAllPrograms: Bool = false) throws -> [String] {
+        var (names, cursor): ([String], Data) = ([], Data())
+        repeat {
+            let request = WireListRightsRequest.with { ($0.ofAllApplications, $0.cursor) = (ofAllPrograms, cursor) }
+            guard case .rights(let page)? = try ask(.listRights(request)).body else { throw UnexpectedAnswer() }
+            names += page.rights.map(\.identifier)
+            cursor = page.next
+        } while !cursor.isEmpty
+        return names
+    }
+
+    /// The records that the owner may read, from the first one on.
+    fileprivate func ownLog() throws -> [WireLogRecord] {
+        var records: [WireLogRecord] = []
+        while true {
+            let request = WireReadLogRequest.with {
+                ($0.firstIndex, $0.limit) = (UInt64(records.count), WireLimits.logPageCount)
+            }
+            guard case .logPage(let page)? = try ask(.readLog(request)).body else { throw UnexpectedAnswer() }
+            guard !page.records.isEmpty else { return records }
+            records += page.records
+        }
+    }
+
+    fileprivate func addItem(_ account: String, data: String) throws {
+        let answer = try ask(
+            .addItem(
+                .with {
+                    $0.itemClass = "genp"
+                    $0.attributes = TestClient.attributes(["acct": .text(account)])
+                    $0.hasData_p = true
+                    $0.use = TestClient.use()
+                }), tail: Array(data.utf8))
+        try #require(answer.refusal == nil, "\(answer.cause)")
+    }
+
+    /// The data of the items that the program sees.
+    fileprivate func items() throws -> [String] {
+        let answer = try ask(
+            .findItems(
+                .with {
+                    $0.query = TestClient.query()
+                    $0.returnsData = true
+                    $0.use = TestClient.use()
+                }))
+        guard answer.refusal != .notFound else { return [] }
+        guard case .items(let page)? = answer.body else { throw UnexpectedAnswer() }
+        var rest = answer.tail[...]
+        return page.items.map { item in
+            defer { rest = rest.dropFirst(Int(item.dataByteCount)) }
+            return String(decoding: rest.prefix(Int(item.dataByteCount)), as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Glibc
+import Logging
+import Opening
+import OstiaryMessages
+import Owners
+import Refusals
+import Sessions
+import Settings
+import StoreTestSupport
+import Testing
+
+@testable import BrokerTestSupport
+
+/// Sessions know no broker: another handler can answer them.
+@Suite("A session without a broker", .timeLimit(.minutes(10)))
+final class SessionHandlerTests {
+    private final class Handler: RequestHandler {
+        func answer(_ exchange: Exchange) throws(NotAnswered) -> Reply {
+            switch exchange.request.body {
+            case .openContext: return Reply(.context(.with { $0.contextID = 7 }))
+            case .findItems where exchange.cancellation == nil: throw .personNeeded
+            case .updateItems where !exchange.request.mayReadMuch: throw .ownThreadNeeded
+            case .lock: throw .refused(Refusal(.operationNotPermitted, "No.", cause: "test.no"))
+            default: return .done
+            }
+        }
+
+        func refusal(for error: any Error) -> Refusal { Refusal(.internal, "\(error)") }
+    }
+
+    private let folder: TestFolder
+    private let store: OpenedStore
+    private let services: SessionServices
+    private let server: Server
+
+    init() throws {
+        folder = try TestFolder()
+        umask(0o077)
+        let user = try SystemUser.current()
+        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        store = try OpenedStore.open(
+            BrokerConfiguration(
+                runsAs: user, stateDirectory: folder.path("state"), promptProgram: "/nonexistent",
+                prompts: PromptConfiguration(), version: "test", applicationsDirectory: folder.path("apps.d")),
+            log: log, securityKeys: nil, stretching: .quick, prompter: ScriptedPrompter(), clock: TestClock(),
+            space: { nil })
+        services = SessionServices(
+            owners: store.owners, limits: .ofOneUser, clock: store.clock, contextLifetime: .seconds(60),
+            isEnclaveImmediate: true, log: log)
+        server = try Server(
+            listeningAt: folder.path("socket"), services: services, handler: Handler(), owners: .only(user))
+        Thread { [server] in server.run() }.start()
+    }
+
+    deinit {
+        server.stop()
+        store.close()
+    }
+
+    private func client() throws -> TestClient { try TestClient(socketPath: folder.path("socket")) }
+
+    @Test func `is answered by its handler`() throws {
+        #expect(try client().openContext() == 7)
+        let refused = #expect(throws: Refused.self) { try self.client().call(.lock(.init())) }
+        #expect(refused?.code == .operationNotPermitted && refused?.cause == "test.no")
+    }
+
+    @Test func `asks its handler again where it may wait`() throws {
+        let client = try client()
+        for body in [.findItems(.init()), .updateItems(.init())] as [WireRequest.OneOf_Body] {
+            guard case .done = try client.call(body).body else { throw TestClient.UnexpectedAnswer() }
+        }
+    }
+
+    @Test func `asks its handler nothing that the request table does not admit`() throws {
+        let refused = #expect(throws: Refused.self) {
+            try self.client().call(.hello(.with { $0.protocolVersion = WireLimits.protocolVersion }))
+        }
+        #expect(refused?.code == .outOfOrder)
+    }
+
+    @Test func `ends with its program`() throws {
+        try client().end()
+        server.stop()
+        #expect(services.registry.isEmpty)
+    }
+}
