@@ -10,7 +10,7 @@ import Owners
 package import Passcodes
 package import Prompting
 import SecurityKeys
-import Sessions
+package import Sessions
 package import Vault
 
 extension Broker {
@@ -28,20 +28,21 @@ extension Broker {
     }
 
     /// As the other form, but with another way of stretching typed secrets and with more authenticators. `around` replaces
-    /// the enclave for keys, `space` gives the free space on the disk of the log.
+    /// the enclave for keys, `space` gives the free space on the disk of the log, and `limits` those of all connections; without them
+    /// they are as this process's descriptors allow.
     package static func open(
         _ configuration: BrokerConfiguration, log: Logger, stretching: PasscodeStretching,
         prompter: (any Prompter)? = nil, clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil,
         replacingDamagedLog: Bool = false, acceptingOlderStore: Bool = false,
         adding added: AddedAuthenticators = .none,
         authenticators: CredentialAuthenticators = .none, space: (@Sendable () -> DiskSpace?)? = nil,
-        around: (any Enclave) -> any Enclave = { $0 }
+        limits: SessionLimits? = nil, around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         let store = try OpenedStore.open(
             configuration, log: log, securityKeys: authenticators.factorKeys, stretching: stretching,
             prompter: prompter, clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
             acceptingOlderStore: acceptingOlderStore, adding: added, space: space, around: around)
-        return Broker(store, authenticators, limits: limits(for: configuration.serves))
+        return Broker(store, authenticators, limits: limits ?? self.limits(for: configuration.serves))
     }
 
     private static func limits(for served: ServedUsers) -> SessionLimits {

@@ -93,6 +93,9 @@ package final class BrokerFixture {
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
+        // The users of a test are one user to the kernel, who has one user's part: that of a daemon which raised its limit.
+        let isOfSeveral = serves.map { $0.sole == nil } ?? false
+        let limits = isOfSeveral ? SessionLimits.ofMany(descriptorCount: 8192) : nil
         return try Broker.open(
             BrokerConfiguration(
                 runsAs: try SystemUser.current(), serves: serves, stateDirectory: state,
@@ -101,7 +104,7 @@ package final class BrokerFixture {
                 associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
             clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
-            adding: sensors, authenticators: authenticators, space: space, around: around)
+            adding: sensors, authenticators: authenticators, space: space, limits: limits, around: around)
     }
 
     private static func serve(

@@ -241,7 +241,9 @@ struct HelperTests {
     }
 
     @Test func `a helper counts as gone when it is, and not when the wait for it ends`() throws {
-        let helper = try Stage(.activated).start()
+        let stage = try Stage(.activated)
+        defer { withExtendedLifetime(stage) {} }
+        let helper = try stage.start()
         let process = try #require(pid_t(helper.ask("stubborn") ?? ""))
         let isGone = Atomic(false)
         let wasGone = helper.end { isGone.store(true, ordering: .sequentiallyConsistent) }
