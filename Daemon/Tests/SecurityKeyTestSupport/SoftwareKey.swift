@@ -19,9 +19,20 @@ package final class SoftwareKey: Sendable {
     /// The effect of a fault on an answer; nil sends no answer.
     package typealias Fault = @Sendable (_ command: UInt8, _ request: [UInt8], _ answer: [UInt8]) -> [UInt8]?
 
+    /// Closed when the last thread that serves it lets go of it.
+    private final class Connection: Sendable {
+        let number: CInt
+
+        init(_ number: CInt) { self.number = number }
+
+        deinit { close(number) }
+    }
+
+    private struct WeakConnection: Sendable { weak var connection: Connection? }
+
     private struct State {
         var isPlugged = true
-        var connections: [CInt] = []
+        var connections: [WeakConnection] = []
         var cancelCount = 0
         var requests: [[UInt8]] = []
     }
@@ -51,7 +62,8 @@ package final class SoftwareKey: Sendable {
             }
         }
         guard bound == 0, listen(listener, 8) == 0 else { throw KeyFault(code: errno) }
-        Thread.detachNewThread { [self] in accept() }
+        // The thread does not keep the key: who lets go of the key unplugs it, and that ends the thread.
+        Thread.detachNewThread { [weak self, listener] in Self.accept(on: listener) { self } }
         guard rename(hidden, path) == 0 else { throw KeyFault(code: errno) }
     }
 
@@ -76,23 +88,27 @@ package final class SoftwareKey: Sendable {
             state.isPlugged = false
             unlink(path)
             shutdown(listener, CInt(SHUT_RDWR))
-            for connection in state.connections { shutdown(connection, CInt(SHUT_RDWR)) }
+            for held in state.connections { held.connection.map { _ = shutdown($0.number, CInt(SHUT_RDWR)) } }
         }
     }
 
-    private func accept() {
+    private static func accept(on listener: CInt, for key: () -> SoftwareKey?) {
+        defer { close(listener) }
         while true {
-            let connection = Glibc.accept(listener, nil, nil)
-            guard connection >= 0 else { return }
-            let isPlugged = state.withLock { state in
-                if state.isPlugged { state.connections.append(connection) }
-                return state.isPlugged
-            }
-            guard isPlugged else {
-                close(connection)
-                return
-            }
-            Thread.detachNewThread { [self] in serve(connection) }
+            let number = Glibc.accept(listener, nil, nil)
+            guard number >= 0 else { return }
+            let connection = Connection(number)
+            guard let key = key(), key.take(connection) else { return }
+            Thread.detachNewThread { key.serve(connection) }
+        }
+    }
+
+    /// False once the key is unplugged.
+    private func take(_ connection: Connection) -> Bool {
+        state.withLock { state in
+            state.connections.removeAll { $0.connection == nil }
+            if state.isPlugged { state.connections.append(WeakConnection(connection: connection)) }
+            return state.isPlugged
         }
     }
 
@@ -103,7 +119,7 @@ package final class SoftwareKey: Sendable {
     private static let broadcast: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF]
     private static let channel: [UInt8] = [0, 0, 0, 1]
 
-    private func serve(_ connection: CInt) {
+    private func serve(_ connection: Connection) {
         var running: Cancellation?
         while let report = Self.read(connection) {
             let command = report[4] & 0x7F
@@ -133,7 +149,7 @@ package final class SoftwareKey: Sendable {
     }
 
     private func answer(
-        _ command: UInt8, _ request: [UInt8], to report: [UInt8], _ connection: CInt, _ cancellation: Cancellation
+        _ command: UInt8, _ request: [UInt8], to report: [UInt8], _ connection: Connection, _ cancellation: Cancellation
     ) {
         state.withLock { $0.requests.append(request) }
         let done = Done()
@@ -150,13 +166,13 @@ package final class SoftwareKey: Sendable {
         send(command, sent, to: report, connection)
     }
 
-    private static func read(_ connection: CInt) -> [UInt8]? {
+    private static func read(_ connection: Connection) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: 65)
-        guard Glibc.read(connection, &bytes, bytes.count) == bytes.count else { return nil }
+        guard Glibc.read(connection.number, &bytes, bytes.count) == bytes.count else { return nil }
         return Array(bytes[1...])
     }
 
-    private func send(_ command: UInt8, _ bytes: [UInt8], to report: [UInt8], _ connection: CInt) {
+    private func send(_ command: UInt8, _ bytes: [UInt8], to report: [UInt8], _ connection: Connection) {
         let channel = command == Self.initialize ? Self.broadcast : Array(report[..<4])
         var rest = bytes[...]
         var packet = channel + [command | 0x80, UInt8(bytes.count >> 8), UInt8(truncatingIfNeeded: bytes.count)]
@@ -167,7 +183,7 @@ package final class SoftwareKey: Sendable {
                 packet += rest.prefix(64 - packet.count)
                 rest = rest.dropFirst(64 - (sequence == 0 ? 7 : 5))
                 packet += [UInt8](repeating: 0, count: 64 - packet.count)
-                _ = Glibc.send(connection, packet, packet.count, CInt(MSG_NOSIGNAL))
+                _ = Glibc.send(connection.number, packet, packet.count, CInt(MSG_NOSIGNAL))
                 packet = channel + [sequence]
                 sequence += 1
             } while !rest.isEmpty
