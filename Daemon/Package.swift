@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only what both sides speak (OstiaryShared, CanonicalCBOR), for the simulator its
-// messages, and for its tests the support of theirs.
+// The trusted side. Of the app side's package it uses only the modules that both sides speak (OstiaryShared, CanonicalCBOR), for the
+// simulator its messages, and for its tests the support of the app side's tests.
 import PackageDescription
 
 /// One strict list for every Swift target that holds rules, messages or secrets. It stands in the other manifests too: a
@@ -41,7 +41,7 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-/// What tests over a whole broker use.
+/// The modules that tests over a whole broker use.
 let wholeBroker: [Target.Dependency] = [
     "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
     .product(name: "IndependentTools", package: "Ostiary"), .product(name: "WireTranscripts", package: "Ostiary"),
@@ -116,7 +116,7 @@ let package = Package(
         .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
         // The daemon's configuration.
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
-        // What this machine says about callers.
+        // Facts of this machine about callers.
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
         .target(
             name: "Prompting",
@@ -215,7 +215,7 @@ let package = Package(
                 "ProtectedObjects", "ProcessFacts",
             ],
             swiftSettings: strict),
-        // Connections of programs: who calls, what is admitted, on which thread, and what each may make the daemon hold.
+        // Connections of programs: callers, admitted requests, their threads, and limits on the resources that each caller takes.
         .target(
             name: "Sessions",
             dependencies: [
@@ -224,7 +224,7 @@ let package = Package(
                 "Passkeys", "Threading",
             ],
             swiftSettings: strict),
-        // What the doctor finds.
+        // The doctor's findings.
         .target(
             name: "Diagnosis",
             dependencies: [

@@ -1,6 +1,6 @@
 // swift-tools-version:6.2
 // A message bus for programs of both sides. It stands on a library of the system, which the app side's package never asks for;
-// of that package it uses only what both sides speak (OstiaryShared).
+// of that package it uses only the modules that both sides speak (OstiaryShared).
 import PackageDescription
 
 /// The strict list of the root's manifest: a manifest cannot import another.
@@ -19,7 +19,7 @@ let package = Package(
     name: "OstiaryMessageBus",
     products: [
         .library(name: "MessageBus", targets: ["MessageBus"]),
-        // For those who follow devices.
+        // For modules that follow devices.
         .library(name: "CSystemd", targets: ["CSystemd"]),
     ],
     dependencies: [.package(name: "Ostiary", path: "..")],

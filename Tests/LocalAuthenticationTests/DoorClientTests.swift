@@ -8,14 +8,14 @@ import UnixSocket
 
 @testable import OstiaryClient
 
-/// What a door sends for its client. The test plays the daemon.
+/// The messages that a door sends for its client. The test plays the daemon.
 @Suite(.timeLimit(.minutes(10))) struct DoorClientTests {
     /// A request as the daemon gets it.
     private struct Heard: Sendable {
         let body: WireRequest.OneOf_Body
         let behalf: WireOnBehalf?
         let kinds: [PassedDescriptor.Kind]
-        /// Whose connection the passed socket is.
+        /// The process at the other end of the passed socket.
         let peer: Int32?
     }
 

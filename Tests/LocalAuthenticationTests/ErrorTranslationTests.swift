@@ -99,7 +99,7 @@ import Testing
         switch ErrorSurface.entry(for: .init(failure)).surface {
         case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
-            // What nobody may do, and for whom nobody asks, is a refusal; everything else ended without person or program.
+            // A forbidden request and a refused client are refusals; everything else ended without person or program.
             let isRefusal = [.operationNotPermitted, .clientRefused].contains(failure)
             #expect(error.code == (isRefusal ? .authenticationFailed : .systemCancel))
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)

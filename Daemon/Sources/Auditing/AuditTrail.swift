@@ -37,7 +37,7 @@ package final class AuditTrail: Sendable {
 
     /// - Parameters:
     ///   - shared: the store's log.
-    ///   - owner: whose records these are, also where the daemon itself is what acts, as at a session's lock.
+    ///   - owner: the owner of the records, even if the daemon itself acts, as at a session's lock.
     ///   - seeds: those that a new passcode of the owner wraps again.
     package init(_ shared: SharedLog, of owner: OwnerID, seeds: LogSeeds) {
         self.shared = shared

@@ -48,7 +48,7 @@ extension Broker {
     private static func limits(for served: ServedUsers) -> SessionLimits {
         guard served.sole == nil else { return .ofOneUser }
         var descriptors = rlimit()
-        // What cannot be read gives the limits of the smallest daemon.
+        // If the limit of descriptors cannot be read, the daemon gets the limits of the smallest one.
         let isKnown = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &descriptors) == 0
         return .ofMany(descriptorCount: isKnown ? Int(clamping: descriptors.rlim_cur) : 0)
     }

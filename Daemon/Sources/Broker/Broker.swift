@@ -63,7 +63,7 @@ package final class Broker: RequestHandler {
         opened.owners.whenOpened { [weak self] account in self?.follow(account) }
     }
 
-    /// Has what happens to an account that was just opened end what it makes worthless.
+    /// Follows the changes of an account that was just opened. They end proofs and grants that have become worthless, and answer watches.
     private func follow(_ account: OwnerAccount) {
         account.ring.whenLockChanges { [weak watches = services.itemWatches] in watches?.lockHasChanged() }
         account.sensor?.whenSensorChanges { [weak environment = services.environment, weak account] endsReuse in
@@ -72,11 +72,11 @@ package final class Broker: RequestHandler {
             environment.mayHaveChanged(of: account, askingSensor: true)
         }
         account.biometry?.onChange { [sessions, weak account] change in
-            // What a finger proved before counts no longer than the set that it was compared with.
+            // A finger's proof counts no longer than the enrolled set that it was compared with.
             if change == .enrolledSet, let account { sessions.endGrantsOfFormerSet(of: account) }
         }
         // A delay that a reboot interrupted counts from the opening, not from when somebody first looks at it. An unreadable
-        // counter refuses the passcode; what needs none goes on.
+        // counter refuses the passcode; requests that need no passcode go on.
         _ = account.knownAttempts()
     }
 

@@ -5,7 +5,7 @@ package import Sessions
 extension Server {
     /// Begins to listen for the programs that the broker answers, at `path`, which must not exist.
     ///
-    /// - Parameter owners: whose programs come through this socket; nil for those whom the store serves.
+    /// - Parameter owners: the users of the programs that come through this socket; nil for the users whom the store serves.
     package convenience init(listeningAt path: String, broker: Broker, owners: OwnerLookup? = nil) throws {
         try self.init(
             listeningAt: path, services: broker.services, handler: broker,

@@ -12,7 +12,7 @@ package enum CallerError: Error, Equatable, Sendable {
     case foreignUser(UInt32)
     /// The process that connected has exited, or its pid belongs to another process by now.
     case gone
-    /// What the kernel says about it, or its program's file, cannot be read.
+    /// The kernel's facts about the process, or its program's file, cannot be read.
     case unreadable
     /// The process is alive, and the kernel does not let the daemon look at it.
     case refused
@@ -50,9 +50,9 @@ package final class CallerProcess: Sendable {
     /// Identifies the process that connected `socket`.
     ///
     /// - Parameters:
-    ///   - owner: for whom the program is served.
+    ///   - owner: the owner for whom the program is served.
     ///   - applications: the owner's.
-    ///   - facts: what the machine says about callers.
+    ///   - facts: reads the machine's facts about callers.
     package convenience init(
         connectedTo socket: UnixSocket, owner: OwnerID, applications: ApplicationRegistry,
         facts: any CallerFacts = KernelFacts()
@@ -64,7 +64,7 @@ package final class CallerProcess: Sendable {
             facts: facts)
     }
 
-    /// Identifies the client that a door named. The kernel says who it is; that a request is the client's is the door's word.
+    /// Identifies the client that a door named. The kernel identifies the process. The door alone vouches that a request is the client's.
     ///
     /// - Parameter door: the program that makes requests for it.
     package convenience init(
@@ -145,7 +145,7 @@ package final class CallerProcess: Sendable {
 
     /// The caller as prompts need it.
     ///
-    /// - Parameter label: what a door calls its client.
+    /// - Parameter label: the door's name for its client.
     package func promptCaller(
         terminal: SharedDescriptor?, label: String = ""
     ) throws(Refusal) -> PromptCaller {

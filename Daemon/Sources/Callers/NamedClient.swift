@@ -2,7 +2,7 @@ import CLinuxShims
 import Glibc
 package import UnixSocket
 
-/// What a door passed of the client that it makes a request for.
+/// The descriptors that a door passed of the client that it makes a request for.
 package struct PassedClient: Sendable {
     /// The door's end of the connection that the client made.
     package let connection: SharedDescriptor?
@@ -36,7 +36,7 @@ package enum ClientError: Error, Equatable, Sendable {
 
 /// The process that a door names as its client, by facts of the kernel alone.
 package struct NamedClient: Sendable {
-    /// What tells one client of a door from the others.
+    /// Tells one client of a door from the others.
     package enum Key: Hashable, Sendable {
         /// The kernel gives this number to no other socket.
         case connection(UInt64)
@@ -92,13 +92,13 @@ package struct NamedClient: Sendable {
         return try noPeer(because: errno)
     }
 
-    /// What a connection without a pidfd means.
+    /// The meaning of a connection without a pidfd.
     ///
     /// - Parameter error: the `errno` of the call that gives it.
     static func noPeer(because error: CInt) throws(ClientError) -> SharedDescriptor? {
         switch error {
         case ENOPROTOOPT: return nil
-        // The daemon has no descriptor or memory left: that says nothing of the client.
+        // The daemon has no descriptor or memory left: the error says nothing of the client.
         case EMFILE, ENFILE, ENOMEM: throw .unreadable
         default: throw .gone
         }

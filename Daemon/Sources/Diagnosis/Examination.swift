@@ -14,7 +14,7 @@ import ProtectedObjects
 import SecretMemory
 import Settings
 
-/// What the doctor finds, for one user.
+/// The doctor's findings for one user.
 package struct Examination {
     let opened: OpenedStore
     let account: OwnerAccount

@@ -14,9 +14,9 @@ struct StoreExamination {
     let vault: Vault
     let account: OwnerAccount
     let log: Logger
-    /// Who waits for the turns among the readers of much.
+    /// The program that waits for its turns to read much.
     let requester: StretchRequester
-    /// Whether the store is for several users, whose rows nobody else is told the number of.
+    /// Whether the store is for several users. Nobody is told the number of another user's rows.
     let isOfSeveral: Bool
 
     private static let restoring =

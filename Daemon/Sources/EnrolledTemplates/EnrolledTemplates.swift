@@ -16,7 +16,7 @@ public final class EnrolledTemplates: Sendable {
     /// - Parameters:
     ///   - socketPath: the helper's socket.
     ///   - key: 32 bytes that belong to the store. Another key gives other digests.
-    ///   - userID: whose templates. The helper tells a process about the user as whom it runs, and about nobody else.
+    ///   - userID: the owner of the templates. The helper tells a process about the process's own user, and about nobody else.
     ///   - serverUserID: the user who must have made the socket; root, except in tests.
     public init(socketPath: String = TemplateSocket.path, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0) {
         precondition(key.count == TemplateRequest.keyByteCount, "the key has a fixed size")

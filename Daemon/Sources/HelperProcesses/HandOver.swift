@@ -6,7 +6,7 @@ import UnixSocket
 package struct GivenDescriptors: Sendable {
     /// The number that the connection to the daemon has in the helper.
     let connection: Int32
-    /// The descriptors with the numbers from 3 on; -1 is the null device. That of the connection is not used.
+    /// The descriptors with the numbers from 3 on; -1 is the null device. The connection's own entry is not used.
     let others: [CInt]
 
     /// Nothing but the connection, as number 3.
@@ -34,8 +34,8 @@ package struct GivenDescriptors: Sendable {
 /// The first messages on the connection to an activated helper. A spawned helper has its descriptors from its birth, and gets none
 /// of them.
 ///
-/// The helper sends the greeting, of one byte. The kernel says with it who the helper is. Then the daemon sends a message of two
-/// bytes for each descriptor, kind and number, and one with the number of the connection as the last.
+/// The helper sends the greeting, of one byte. With it the kernel gives the helper's process and account. Then the daemon sends a
+/// message of two bytes for each descriptor, kind and number, and one with the number of the connection as the last.
 enum HandOver {
     static let greeting: [UInt8] = [1]
 

@@ -17,7 +17,8 @@ package struct Helper: ~Copyable, Sendable {
     /// Starts a helper, or connects to the socket behind which one is started.
     ///
     /// A spawned helper gets an environment of the daemon's own, exactly its descriptors, and a session of its own. An activated
-    /// one has the environment of its service; this waits until it has greeted and has proved its account, before it is given anything.
+    /// one has the environment of its service. This waits until the helper has greeted and has proved its account, and only then gives it
+    /// anything.
     ///
     /// - Parameters:
     ///   - environment: of a spawned helper.
@@ -161,7 +162,7 @@ package struct Helper: ~Copyable, Sendable {
             guard unsafe poll(&polled, 3, milliseconds(of: left)) > 0 else { continue }
             if polled[0].revents != 0 { return .stopped }
             if polled[1].revents != 0 { return .message }
-            // What it sent before its end counts.
+            // A message that it sent before its end counts.
             return unsafe poll(&polled[1], 1, 0) > 0 ? .message : .ended
         }
     }
@@ -178,8 +179,8 @@ package struct Helper: ~Copyable, Sendable {
 
     /// Ends the helper, and returns once it is gone, after ``HelperProcessLimits/end`` at the latest.
     ///
-    /// A spawned helper is killed, with everything that is in its process group. The daemon may not signal an activated one: that ends
-    /// when its connection ends, and the service manager ends one that does not.
+    /// A spawned helper is killed, with everything that is in its process group. The daemon may not signal an activated one: it ends
+    /// with its connection, or else the service manager ends it.
     ///
     /// - Parameter gone: called once, when it is gone: before this returns, or later on a thread of its own.
     /// - Returns: whether it is gone.
@@ -228,7 +229,7 @@ package struct Helper: ~Copyable, Sendable {
 
     /// Kills a child with its process group.
     ///
-    /// - Returns: what waits until it is gone; nil for no child.
+    /// - Returns: a function that waits until the child is gone; nil for no child.
     private static func kill(_ child: consuming ChildProcess?) -> (@Sendable () -> Void)? {
         guard let child = child.take() else { return nil }
         return child.kill(withGroup: true)

@@ -10,7 +10,7 @@ package enum HelperRoad: Equatable, Sendable {
     case activated(HelperSocket)
 
     /// Whether there is something to start or to connect to. Starts nothing. A socket that this account cannot reach is there: the
-    /// connection says what is wrong with it.
+    /// error of the connection gives the reason.
     package var isThere: Bool {
         switch self {
         case .spawned(let program): unsafe access(program, X_OK) == 0
@@ -35,7 +35,7 @@ package struct HelperSocket: Equatable, Sendable {
     /// Connects to the socket, and checks the folder and the listener.
     func connect() throws(HelperUnavailability) -> UnixSocket {
         try verifyFolder()
-        // Before the connection, so that the helper's first message already says who sent it.
+        // Before the connection, so that the helper's first message already names its sender.
         return try Self.connect(to: path, CInt(SOCK_SEQPACKET.rawValue), listener: [managerUserID, helperUserID]) {
             (socket) throws(SystemCallError) in try socket.attachSenderCredentials()
         }
@@ -81,13 +81,13 @@ package struct HelperSocket: Equatable, Sendable {
         while folder != "/" {
             folder = PathName.folder(of: folder)
             let status = try self.status(of: folder)
-            // In a sticky folder only its owner and that of an entry can put something else in the entry's place (inode(7)).
+            // In a sticky folder only its owner and the entry's owner can put something else in the entry's place (inode(7)).
             let isKept = status.st_mode & S_ISVTX != 0 || status.st_mode & (S_IWGRP | S_IWOTH) == 0
             guard isKept, status.st_uid == 0 || status.st_uid == managerUserID else { throw .foreignFolder(folder) }
         }
     }
 
-    /// A link on the way is none of the service manager's folders: what it leads to was not looked at.
+    /// A link on the way is none of the service manager's folders: nothing has checked its target.
     private func status(of folder: String) throws(HelperUnavailability) -> stat {
         guard PathName.isAbsolute(folder) else { throw .foreignFolder(folder) }
         var status = stat()
@@ -105,8 +105,8 @@ package enum HelperUnavailability: Error, Equatable, Sendable, CustomStringConve
     case notStarted(SystemCallError)
     /// The socket does not exist.
     case absent(String)
-    /// The socket exists, and this account may not connect to it, or the kernel gives another reason. Also when it takes no message
-    /// or descriptor for the helper.
+    /// The socket exists, and this account may not connect to it, or the kernel gives another reason. Also when the kernel takes no
+    /// message or descriptor for the helper.
     case unreadable(SystemCallError)
     /// The socket exists, and nobody listens at it.
     case refused(String)

@@ -72,7 +72,7 @@ package enum HelperStart {
     /// From now on this process, and all that it started, ends at once when the daemon hangs up or dies. For helpers to which the daemon
     /// sends nothing more.
     ///
-    /// A thread waits for that, because foreign code may never return.
+    /// A thread waits for the hang-up, because foreign code may never return.
     ///
     /// - Parameter connection: the number of the connection to the daemon.
     /// - Returns: false when there is no such thread.
@@ -84,10 +84,10 @@ package enum HelperStart {
 
     /// From now on this process ends a second after the daemon's last word to it at the latest: when the connection is closed in both
     /// directions, because the daemon ended it or died. For helpers that read their connection, and clean up by themselves when
-    /// the daemon only ends what it sends.
+    /// the daemon ends only its sending direction.
     ///
-    /// A thread waits for that. It has the signals blocked that are blocked now, and runs when this returns: a filter of system calls
-    /// may follow.
+    /// A thread waits for the end. It blocks the signals that are blocked now, and it runs when this function returns: a filter of
+    /// system calls may follow.
     ///
     /// - Parameters:
     ///   - connection: the number of the connection to the daemon.
@@ -123,7 +123,7 @@ private final class ConnectionWatch: Sendable {
 
     func run() -> Never {
         start.signal()
-        // No event is asked for, so only the end of both directions comes. A daemon that ends what it sends still reads.
+        // No event is asked for, so only the end of both directions comes. A daemon that ends its sending direction still reads.
         var polled = pollfd(fd: connection, events: 0, revents: 0)
         while unsafe poll(&polled, 1, -1) < 0, errno == EINTR {}
         sleep(1)

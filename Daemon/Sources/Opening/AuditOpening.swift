@@ -33,8 +33,8 @@ struct AuditOpening {
         }
         switch audit.state {
         case .intact, .recovered: return audit
-        // The daemon serves with a damaged log: what needs no record goes on. With an older store it would take back what the
-        // log says, so it refuses to open.
+        // The daemon serves with a damaged log: requests that need no record go on. With an older store it would take back changes
+        // that the log records, so it refuses to open.
         case .olderStore(let store) where !replacingDamaged: throw BrokerOpeningError.log(store.refusal(in: folder))
         case .damaged where !replacingDamaged: return audit
         case .olderStore, .damaged:
@@ -55,7 +55,7 @@ struct AuditOpening {
 }
 
 extension OlderStore {
-    /// Why the daemon does not open the store: what happened, why, what to do.
+    /// Why the daemon does not open the store: the event, its reason, and the remedy.
     func refusal(in folder: String) -> String {
         "The store in \(folder) is older than its audit log: record \(recordIndex) was written at change "
             + "\(recordGeneration) of the store, which is at change \(storeGeneration). Somebody put an older vault.sqlite "

@@ -15,7 +15,7 @@ import UnixSocket
 package struct BrokerConfiguration: Sendable {
     /// The user whom the daemon runs as; the state folder and all in it must belong to them.
     package let runsAs: SystemUser
-    /// Whom the store serves.
+    /// The users of the store.
     package let serves: ServedUsers
     /// Folder with mode 0700 that holds the device secret, the store and the audit log.
     package let stateDirectory: String

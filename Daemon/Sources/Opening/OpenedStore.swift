@@ -45,7 +45,7 @@ package struct OpenedStore: Sendable {
     ///   - clock: counts the delays after wrong passcodes; nil for the system's.
     ///   - observer: told about each commit.
     ///   - replacingDamagedLog: replaces a damaged audit log by a new one, keeping the old file.
-    ///   - acceptingOlderStore: asks for the passcode when the store is not the newest copy, and then takes it for that.
+    ///   - acceptingOlderStore: asks for the passcode when the store is not the newest copy, and then takes it for the newest.
     ///   - added: authenticators besides passcode and application password.
     ///   - space: gives the free space on the disk of the log.
     ///   - around: replaces the enclave for keys.
@@ -83,7 +83,7 @@ package struct OpenedStore: Sendable {
             path: state.path, userID: user.id, observer: observer, enclave: configuration.prompts.enclave)
         let (enclave, keys, vault) = try permitted { try opening.open(as: $0) }
         let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
-        // Where many are served, nobody who starts the daemon can speak for all of them.
+        // If the store serves many users, nobody who starts the daemon can speak for all of them.
         let doubt = try Self.doubt(
             rollback, state.path, isAccepting: acceptingOlderStore && configuration.serves.sole != nil)
         do {
@@ -115,7 +115,7 @@ package struct OpenedStore: Sendable {
                 try permitted { try rollback.accept(doubt, as: $0) }
                 account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
             }
-            // A daemon that was killed after a change and before it erased what the change replaced left that to this one.
+            // A daemon that was killed after a change may have left the replaced bytes in the journal. This daemon erases them.
             JournalEraser(vault: vault, log: log).erase()
             Self.coverChanges(of: vault, log)
             return OpenedStore(
@@ -206,8 +206,8 @@ package struct OpenedStore: Sendable {
 }
 
 extension OpenedStore {
-    /// Removes what a store has in the chip, before its folder goes: nobody would find it later, because its place follows from random
-    /// numbers.
+    /// Removes the store's objects from the chip, before its folder goes: nobody would find them later, because their places follow from
+    /// random numbers.
     func leaveChip(as chipOwner: OwnerPassword?, saying say: (String) -> Void) {
         do {
             for account in accounts {

@@ -24,7 +24,7 @@ struct StateDirectory {
     }
 }
 
-/// Why the daemon cannot serve the store. Each says what to do; none changes anything.
+/// Why the daemon cannot serve the store. Each text names the remedy; nothing is changed.
 package enum BrokerOpeningError: Error, Equatable, CustomStringConvertible {
     case stateDirectory(path: String, String)
     case enclave(String)

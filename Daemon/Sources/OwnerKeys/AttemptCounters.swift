@@ -30,7 +30,7 @@ package final class ExclusiveAccess: Sendable {
         try withStretchTurn(as: requester) { _ in try callAsFunction { try body(WithTurn(of: self)) } }
     }
 
-    /// Waits for a turn at stretching, and lends it to `body`. Whatever stretches while it holds the access or
+    /// Waits for a turn at stretching, and lends it to `body`. Code that stretches while it holds the access or
     /// `OwnerAccount.changing` takes its turn here, before it takes either.
     package func withStretchTurn<Result: ~Copyable>(
         as requester: StretchRequester, _ body: (borrowing StretchTurn) throws -> Result

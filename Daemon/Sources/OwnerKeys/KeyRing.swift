@@ -39,7 +39,7 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// What of the lock can be told to programs.
+    /// The part of the lock's state that programs may be told.
     package struct LockState: Equatable, Sendable {
         package let isUnlocked: Bool
         package let wasUnlockedSinceStart: Bool
@@ -97,7 +97,7 @@ package final class KeyRing: Sendable {
         }
     }
 
-    /// Wipes every private half for good: the account ends. What a request that is still running opens is not kept.
+    /// Wipes every private half for good: the account ends. Halves that a running request opens later are not kept.
     package func wipe() {
         change { contents in
             contents.isOver = true

@@ -28,7 +28,7 @@ extension AccessControl {
 }
 
 extension SlotHeader {
-    /// What an object's slots are bound to.
+    /// The values that an object's slots are bound to.
     package init(of object: ObjectRecord, storeID: VaultID) throws {
         let accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
         self.init(

@@ -5,8 +5,8 @@ import OstiaryMessages
 package import Refusals
 import Synchronization
 
-/// On whose behalf somebody waits for turns: for the order in which typed secrets are stretched and much is read, and to end the
-/// wait for it.
+/// The program that waits for turns, and the cancellation of its wait. The program decides the place in the order in which typed
+/// secrets are stretched and much is read.
 ///
 /// No call that waits has a default for it: one that forgot it would wait as the daemon, which nothing ends.
 package struct StretchRequester: Sendable {
@@ -50,7 +50,7 @@ package final class StretchTurns: Sendable {
     package static let ofReading = StretchTurns(
         StretchLimits(runCount: 1, waitingCountOfProgram: 256, waitingCountOfOwner: 512), waitingFor: .reading)
 
-    /// What is waited for, in refusals.
+    /// The work that a turn is for, as refusals name it.
     package enum Purpose: String, Sendable {
         case stretching = "for a password to be computed"
         case reading = "to read the store"

@@ -18,8 +18,7 @@ extension OwnerAccount {
         recentBiometry.forget()
     }
 
-    /// Has no event change anything any more, and writes the records that are held back. May wait some seconds for what biometry is
-    /// storing.
+    /// Stops following events, and writes the records that are held back. May wait some seconds until biometry has stored its state.
     func stopFollowing() {
         sessionLocks.withLock { $0 }?.stop()
         biometry?.stop()

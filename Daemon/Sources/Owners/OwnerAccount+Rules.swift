@@ -63,7 +63,7 @@ extension OwnerAccount {
     /// How an item is held: the label of the weakest way to open it, by the factors that its rule names, or by the passcode that
     /// opens its class. Where nothing has to be proved, only the broker keeps it from other programs.
     ///
-    /// - Parameter isForKey: whether it stands for a key, whose uses are what the rule is for.
+    /// - Parameter isForKey: whether the item stands for a key. The rule is then for uses of the key.
     package func strength(of accessControl: AccessControl, isForKey: Bool) -> Strength {
         let requirement = isForKey ? accessControl.keyRequirement : accessControl[.read]
         let ways = requirement?.alternatives ?? []
@@ -71,7 +71,7 @@ extension OwnerAccount {
             ?? .brokerBound
     }
 
-    /// What must have been proved before a class is open.
+    /// The factors that must be proved before a class is open.
     private func classFactors(_ availability: AvailabilityClass) -> FactorSet {
         ring.isPasscodeSet && availability != .always ? .passcode : []
     }

@@ -181,8 +181,8 @@ package final class OwnerAccount: Sendable {
         context.held(under: ring.publicHalves, for: subject)
     }
 
-    /// Wrong passcodes in a row and the rest of the delay; nil when the counter cannot be used. That is no counter
-    /// at zero: every check of a passcode reads it again and is refused.
+    /// Wrong passcodes in a row and the rest of the delay; nil when the counter cannot be used. Nil does not mean
+    /// zero: every check of a passcode reads the counter again and is refused.
     package func knownAttempts() -> AttemptStatus? {
         do { return try keeper.attempts() } catch {
             log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])

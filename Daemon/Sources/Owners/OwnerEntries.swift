@@ -41,7 +41,7 @@ struct OwnerEntries {
         guard !isClosed else { return .refused(OwnerOpeningError.ended) }
         switch entries[user.id] {
         case .open(let account, let stays, let ends):
-            // A number whose name is another one may be another person's by now.
+            // A number with another name may be another person's by now.
             guard account.user == user else {
                 return .refused(OwnerOpeningError.knownOtherwise(stored: account.user, present: user))
             }
@@ -71,7 +71,7 @@ struct OwnerEntries {
         for waiter in waiters { waiter.end(waiter.user == account.user ? .entered(account) : .again) }
     }
 
-    /// The account was not opened: its user's waiters get the error, and so does who enters until then.
+    /// The account was not opened: its user's waiters get the error, and so do callers that enter before `end`.
     mutating func refuse(_ user: SystemUser, because error: any Error, until end: Duration) {
         let waiters = takeWaiters(ofUser: user.id)
         if !isClosed { entries[user.id] = .failed(error, of: user, until: end) }
@@ -118,7 +118,7 @@ struct OwnerEntries {
         return true
     }
 
-    /// The account is closed. Who waited opens it again.
+    /// The account is closed. Its waiters open it again.
     mutating func finishClosing(_ account: OwnerAccount) {
         for waiter in takeWaiters(ofUser: account.user.id) { waiter.end(.again) }
     }

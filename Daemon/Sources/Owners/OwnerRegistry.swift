@@ -6,7 +6,7 @@ import Threading
 /// The owners whose accounts are open. An account is opened when its user enters, and closed by the store's ``ClosingPolicy``
 /// after the last stay.
 ///
-/// Opening takes as long as the enclave needs for the class keys. It happens once: who enters meanwhile waits, and gets the
+/// Opening takes as long as the enclave needs for the class keys. It happens once: callers that enter meanwhile wait, and get the
 /// account or the error. An error is kept for a second, so a program in a loop costs the enclave nothing.
 package final class OwnerRegistry: Sendable {
     private let store: SharedStore
@@ -43,7 +43,7 @@ package final class OwnerRegistry: Sendable {
 
     // MARK: entering
 
-    /// Enters the account of `user`, and opens it where it is closed. Blocks for that, and while somebody else opens or closes it.
+    /// Enters the account of `user`, and opens it if it is closed. Blocks while it or somebody else opens or closes the account.
     ///
     /// - Throws: ``OwnerOpeningError``, and errors of store and enclave.
     package func enter(_ user: SystemUser) throws -> OwnerStay {

@@ -1,6 +1,6 @@
 import Vault
 
-/// Whom one store serves.
+/// The users that one store serves.
 package enum ServedUsers: Sendable {
     /// One user, whose account stays open as long as the store: a program may unlock it and leave, for programs that come later.
     case only(SystemUser)
@@ -11,10 +11,10 @@ package enum ServedUsers: Sendable {
     package var sole: SystemUser? { if case .only(let user) = self { user } else { nil } }
 }
 
-/// When the account of an owner is closed whose last session has ended.
+/// When an owner's account is closed after its last session has ended.
 package enum ClosingPolicy: Sendable {
     case never
-    /// After a wait in which nobody came back. A user who is still needed then is looked at again after another wait.
+    /// After a wait in which nobody came back. If the user is still needed then, the question is asked again after another wait.
     ///
     /// The question whether a user is needed must have a time limit of its own: it is asked on the one thread that closes accounts, and
     /// while it has no answer no account is closed.

@@ -60,7 +60,7 @@ package struct StoredOwner {
         }
     }
 
-    /// The id of `user` among many; nil for a new one. What belongs to a number or a name never passes to another person.
+    /// The id of `user` among many; nil for a new one. The objects of a stored number or name never pass to another person.
     private static func id(of user: SystemUser, by reader: VaultReader) throws -> VaultID? {
         let stored = try reader.users()
         let users = stored.compactMap(\.record)

@@ -26,10 +26,10 @@ package struct SystemUser: Equatable, Sendable {
     /// - Throws: ``OwnerOpeningError/unnamedUser(_:)``.
     package static func current() throws(OwnerOpeningError) -> SystemUser { try SystemUser(id: geteuid()) }
 
-    /// The name to say to services and helpers that know the user of this process without one; nil for that user.
+    /// The name for services and helpers that know the user of this process without a name; nil for this user.
     package var nameToOthers: String? { id == geteuid() ? nil : name }
 
-    /// The number to say to parts that otherwise mean the user of this process; nil for that user.
+    /// The number for parts that otherwise mean the user of this process; nil for this user.
     package var idToOthers: UInt32? { id == geteuid() ? nil : id }
 
     /// Several threads may ask at once, so the answer lies in memory of this call's own.

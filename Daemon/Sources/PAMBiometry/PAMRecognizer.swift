@@ -21,7 +21,7 @@ public final class PAMRecognizer: Sendable {
     /// - Parameters:
     ///   - helper: how `ostiary-pam` is reached.
     ///   - service: the name of the PAM service.
-    ///   - user: who is recognised; nil for the user of this process.
+    ///   - user: the user to recognise; nil for the user of this process.
     ///   - systemBus: the socket of the system bus, for modules that use a service on it.
     ///   - folder: the folder of service files.
     ///   - trustedUserID: the user to whom the service file must belong; root, except in tests.
@@ -79,7 +79,7 @@ public final class PAMRecognizer: Sendable {
         return try end.get()
     }
 
-    /// Without a name the request means the user of this process, and the helper takes it for the user as whom that runs.
+    /// A request without a name means the user of this process, but the helper takes it for one about the helper's own user.
     private func verifyUser() throws(PAMFailure) {
         if user == nil, case .activated(let socket) = helper, socket.helperUserID != geteuid() { throw .otherUser }
     }

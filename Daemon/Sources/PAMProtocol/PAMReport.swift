@@ -60,6 +60,6 @@ public enum PAMResult: UInt8, Equatable, Sendable, CaseIterable {
     case serviceRefused = 7
     /// The request could not be read, or names files that its sender may not choose.
     case badRequest = 8
-    /// The request names another user than the one as whom the helper runs.
+    /// The request names another user than the helper's own.
     case otherUser = 9
 }

@@ -9,7 +9,7 @@ public enum PAMDescriptor {
     public static let count = 4
 }
 
-/// What `ostiary-pam` is asked to do.
+/// A request to `ostiary-pam`.
 public struct PAMRequest: Equatable, Sendable {
     public static let version: UInt8 = 2
     /// The longest encoded request.
@@ -19,7 +19,7 @@ public struct PAMRequest: Equatable, Sendable {
     public let service: String
     /// The folder of service files.
     public let folder: String
-    /// The name of the user to authenticate; nil for the user as whom the helper runs. Only a helper of root takes another name.
+    /// The name of the user to authenticate; nil for the helper's own user. Only a helper of root takes another name.
     public let user: String?
     /// The user to whom the service file must belong; root, except in tests.
     public let trustedUserID: UInt32

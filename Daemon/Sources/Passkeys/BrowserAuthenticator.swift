@@ -62,7 +62,7 @@ package final class BrowserAuthenticator: Sendable {
     ///
     /// - Parameters:
     ///   - passkeys: of this request alone.
-    ///   - cancellation: ends the command, from any thread: what was proved for it must not count any more.
+    ///   - cancellation: ends the command, from any thread: proofs for it must not count any more.
     /// - Returns: a status byte, and CBOR.
     package func answer(
         _ command: [UInt8], with passkeys: OwnerPasskeys, endedBy cancellation: RequestCancellation

@@ -1,6 +1,6 @@
 public import UnixSocket
 
-/// What this machine says about callers. The kernel and its files are read in one place, behind this protocol.
+/// The machine's facts about callers. The kernel and its files are read in one place, behind this protocol.
 ///
 /// The daemon of one user reads them itself (``KernelFacts``). A daemon under an account of its own may not look at the processes of
 /// others: a helper reads for it. So each fact is a plain value or a descriptor, and each failure a number.
@@ -14,7 +14,7 @@ public protocol CallerFacts: Sendable {
     /// The terminal behind a descriptor; nil when there is none, or when it is not open for reading and writing.
     func terminal(behind descriptor: CInt) -> TerminalFact?
 
-    /// A process of the user, in another session than that of `status`, that may have another terminal of the same number as
+    /// A process of the user, in another session than the one of `status`, that may have another terminal of the same number as
     /// its controlling terminal; nil when there is none. See ``TerminalNamesake``.
     func namesake(
         of terminal: TerminalFact, for status: ProcessStatus, of userID: UInt32
@@ -25,7 +25,7 @@ public protocol CallerFacts: Sendable {
 }
 
 extension CallerFacts {
-    /// The process that has the number now, whichever it is.
+    /// The process that has the number now. Without a descriptor it may be another process than the caller means.
     public func hold(_ processID: Int32) throws(FactFailure) -> any HeldProcess { try hold(processID, nil) }
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// The system's records of who is logged in on which terminal (utmp(5)). A system that keeps none has no logins.
+/// The system's records of logins, each with its user and terminal (utmp(5)). A system that keeps none has no logins.
 enum LoginRecords {
     /// getutxent(3) and getpwuid(3) use static memory.
     private static let lock = Mutex(())

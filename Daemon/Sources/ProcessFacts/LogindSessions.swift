@@ -108,7 +108,7 @@ public struct LogindSessions: SessionRecords {
         } catch { return .failure(.unknownSession) }
     }
 
-    /// A process whose groups nobody can tell is in no session.
+    /// A process with unknown groups is in no session.
     private func isOfUserManager(_ processID: Int32, _ userID: UInt32) -> Bool {
         do throws(FactFailure) {
             return ControlGroups.areOfUserManager(try facts.hold(processID).controlGroups(), of: userID)

@@ -14,7 +14,7 @@ enum TerminalNamesake {
     /// containers do not count either: containers number their terminals from 0, and those terminals have no file here. Nor
     /// does a process that plainly uses another terminal of that number, see ``usesAnother(_:than:)``.
     ///
-    /// - Parameter terminal: that of the question, by its own name.
+    /// - Parameter terminal: the question's terminal, by its own name.
     static func search(for caller: ProcessStatus, userID: UInt32, besides terminal: TerminalFact) throws(FactFailure)
         -> Int32?
     {
@@ -29,7 +29,7 @@ enum TerminalNamesake {
 
     /// Whether the process has a terminal open that has the number of `terminal` and lies in another devpts, and not `terminal` itself.
     ///
-    /// Programs in a sandbox have a devpts of its own. The session whose terminal it is has it open, so this excuses no
+    /// Programs in a sandbox have a devpts of its own. The session of `terminal` has `terminal` open, so this excuses no
     /// process of that session.
     private static func usesAnother(_ processID: Int32, than terminal: TerminalFact) -> Bool {
         let folder = "/proc/\(processID)/fd"

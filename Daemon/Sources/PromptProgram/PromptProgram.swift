@@ -5,9 +5,9 @@ import HelperProcesses
 public import PromptProtocol
 import UnixSocket
 
-/// What the programs that ask people have in common: they put one question and end. The daemon or the service
+/// The common part of the programs that ask people: they put one question and end. The daemon or the service
 /// manager starts them, with the descriptors of ``PromptDescriptor``; they take no arguments and decide by their environment only
-/// which of the two it was.
+/// which of the two started them.
 public enum PromptProgram {
     /// Reads the request, lets `ask` put the question, and tells the daemon the answer.
     public static func run(_ ask: (PromptRequest, inout PromptWatch) -> Answer) {
@@ -23,7 +23,7 @@ public enum PromptProgram {
 
     private static func answer(_ ask: (PromptRequest, inout PromptWatch) -> Answer) -> Answer {
         guard let signals = try? Descriptor(ostiary_end_signals(), from: "signalfd") else { return .reply(.badRequest) }
-        // Foreign code, as that of a display, may never return.
+        // Foreign code, such as a display's, may never return.
         guard HelperStart.endsAfterDaemon(on: PromptDescriptor.control) else { return .reply(.badRequest) }
         guard let request = readRequest() else { return .reply(.badRequest) }
         var watch = PromptWatch(

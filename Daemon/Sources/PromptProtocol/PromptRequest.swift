@@ -106,7 +106,7 @@ public struct PromptRequest: Codable, Equatable, Sendable {
     public let application: DisplayText?
     /// The program that asks for the asking one; nil when that asks itself.
     public let door: DisplayText?
-    /// What the door calls the program, unchecked; nil when it says nothing.
+    /// The door's name for the program, unchecked; nil when the door gives none.
     public let clientLabel: DisplayText?
     public let processID: Int32
     public let frontEnd: PromptFrontEnd

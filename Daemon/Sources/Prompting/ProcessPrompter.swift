@@ -36,7 +36,7 @@ public struct ProcessPrompter: PlacingPrompter {
     ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside
     ///     it.
     ///   - userID: the user who is asked. A pinentry that others than the daemon's user could replace is not started.
-    ///   - facts: what the machine says about callers.
+    ///   - facts: reads the machine's facts about callers.
     ///   - buses: the buses that know the user's session; this machine's buses when nil.
     ///   - sessions: tells who sits at this machine; systemd-logind when nil.
     public init(

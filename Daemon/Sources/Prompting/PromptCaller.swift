@@ -7,7 +7,7 @@ public import UnixSocket
 public struct PromptDoor: Sendable {
     /// Its path.
     public let program: ExactName
-    /// What it calls the process that it asks for; nobody checks that. May be empty.
+    /// Its name for the process that it asks for; nobody checks the name. May be empty.
     public let label: String
 
     public init(program: ExactName, label: String = "") { (self.program, self.label) = (program, label) }

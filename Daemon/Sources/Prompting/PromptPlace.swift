@@ -3,7 +3,7 @@ public import PromptProtocol
 
 /// Where a person sees a question. One place shows one question at a time.
 public enum PromptPlace: Hashable, Sendable {
-    /// The terminal with this number, whoever is asked there, in the numbering of TIOCGDEV.
+    /// The terminal with this number, in the numbering of TIOCGDEV; one place for all users who are asked there.
     case terminal(UInt32)
     /// The desktop of an owner: one dialog at a time, so that none hides another. Nil for a question of the daemon itself.
     case dialog(of: OwnerID?)

@@ -17,7 +17,7 @@ public final class PromptQueue: Prompter {
 
     private struct State {
         var order = PromptOrder()
-        /// What ends the waits for a turn.
+        /// The cancellations that end the waits for a turn.
         var turns: [PromptOrder.Ticket: PollableCancellation] = [:]
         var cooldown = PromptCooldown()
     }

@@ -136,7 +136,7 @@ public struct TerminalCheck: Sendable {
     /// The name of a terminal.
     ///
     /// The number alone could name another terminal: a caller can mount its own devpts, whose terminals have the same
-    /// numbers as those here. So the file of that name must be the very file that was passed. `/dev/tty` is one file for all
+    /// numbers as the terminals here. So the file of that name must be the very file that was passed. `/dev/tty` is one file for all
     /// terminals, and refused for that reason.
     private static func path(of terminal: TerminalFact, owner: UInt32) throws(TerminalRefusal) -> String {
         guard let name = terminal.name else { throw .unnamed }

@@ -92,7 +92,7 @@ package final class RequestCancellation: Sendable {
         throw Self.refusal(reason)
     }
 
-    /// As ``check()``, for what works while the store is locked: a lock meanwhile does not end it.
+    /// As ``check()``, for requests that work while the store is locked: a lock meanwhile does not end them.
     package func checkUnlessLocked() throws(Refusal) {
         guard let reason = state.withLock({ $0.first }), reason != .locked else { return }
         throw Self.refusal(reason)

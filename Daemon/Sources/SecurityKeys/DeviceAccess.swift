@@ -2,8 +2,8 @@ import CExtendedAttributes
 import Glibc
 import UnixSocket
 
-/// Who may use a device, by its owner and its access list (acl(5)). Groups do not count: udev gives a device to the person at the seat by
-/// an entry for that user.
+/// The users that may use a device, by its owner and its access list (acl(5)). Groups do not count: udev gives a device to the
+/// person at the seat by an entry for that user.
 struct DeviceAccess {
     private let device: AccessedFile
 

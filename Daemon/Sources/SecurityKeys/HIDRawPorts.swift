@@ -43,7 +43,7 @@ package struct HIDRawPorts: SecurityKeyPorts {
         try Self.open("/dev/" + URL(fileURLWithPath: port.identifier).lastPathComponent, for: userID)
     }
 
-    /// Opens a device, and looks at what was opened: another device may have its path by now.
+    /// Opens a device, and checks the opened one: another device may have the path by now.
     static func open(_ path: String, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
         let device = try Descriptor(
             unsafe Glibc.open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY), from: "open", subject: path)

@@ -24,7 +24,7 @@ package struct SocketPorts: SecurityKeyPorts {
 
     package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
         let path = folder + "/" + port.name
-        // A connection has no owner and no list: that of its place counts.
+        // A connection has no owner and no access list: the owner and list of the socket's file count.
         guard DeviceAccess(path).allows(userID) else { throw SystemCallError("open", subject: path, code: EACCES) }
         let type = CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = try Descriptor(socket(AF_UNIX, type, 0), from: "socket")

@@ -32,7 +32,7 @@ package final class DoorClient: Sendable {
         self.contexts = contexts
     }
 
-    /// Whether `named` is this very process, whose number no other one can have while it is alive.
+    /// Whether `named` is this very process. No other process can have its number while it is alive.
     func isStill(_ named: NamedClient) -> Bool {
         caller.credentials.processID == named.credentials.processID && isAlive
     }
@@ -50,7 +50,7 @@ package final class DoorClient: Sendable {
         return true
     }
 
-    /// Wipes what was granted. Nothing is granted afterwards, because the table knows the client no more.
+    /// Wipes the client's grants. Nothing is granted afterwards, because the table knows the client no more.
     func end() {
         let watch = state.withLock { state in
             state.isOver = true
@@ -72,7 +72,7 @@ final class DoorClients: Sendable {
     private let entries = Mutex<[NamedClient.Key: Entry]>([:])
     private let quota: SlowRequestQuota
 
-    /// - Parameter quota: what all connections share.
+    /// - Parameter quota: the quota that all connections share.
     init(quota: SlowRequestQuota) { self.quota = quota }
 
     var all: [DoorClient] { entries.withLock { $0.values.map(\.client) } }
@@ -95,7 +95,7 @@ final class DoorClients: Sendable {
     }
 
     private func known(_ named: NamedClient) -> DoorClient? {
-        // One step: the last request that leaves meanwhile would forget the client, and this one be answered for nobody.
+        // One step: otherwise the last request could leave meanwhile and forget the client, and this request would have no client.
         let known = entries.withLock { entries -> (client: DoorClient, isStill: Bool)? in
             guard let client = entries[named.key]?.client else { return nil }
             guard client.isStill(named) else { return (client, false) }
@@ -119,10 +119,10 @@ final class DoorClients: Sendable {
         }
     }
 
-    /// Forgets a client, and ends what it was granted.
+    /// Forgets a client, and ends its grants.
     func remove(_ client: DoorClient) { remove(client) { _ in true } }
 
-    /// - Parameter isOver: whether the client is to be forgotten. No request of it begins between this answer and that.
+    /// - Parameter isOver: whether the client is to be forgotten. No request of the client begins between this answer and the removal.
     private func remove(_ client: DoorClient, if isOver: (inout Entry) -> Bool) {
         let isRemoved = entries.withLock { entries in
             guard var entry = entries[client.key], entry.client === client else { return false }

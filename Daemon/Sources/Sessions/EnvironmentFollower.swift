@@ -12,7 +12,7 @@ import Refusals
 import Synchronization
 import Threading
 
-/// How users can be authenticated, and who wants to hear when that changes.
+/// The ways to authenticate users, and the programs that watch for their changes.
 package final class EnvironmentFollower: Sendable {
     let watches: EnvironmentWatches
     /// Nil where readers are not followed.
@@ -28,12 +28,13 @@ package final class EnvironmentFollower: Sendable {
         self.log = log
     }
 
-    /// What the program of `session` is told. Asks the sensor, and may block.
+    /// The state that the program of `session` is told. Asks the sensor, and may block.
     package func message(for session: Session) -> WireEnvironment {
         let account = session.account
         let environment = environment(of: account, with: account.sensor?.sensorState())
-        // A program that read this state and watches is told when it ends, though it may end before the next look: then the
-        // program knows it from its watch too. What is older than the last look is corrected when the watch is left again.
+        // A program that read this state and watches is told when the state ends, though it may end before the next look: then the
+        // program knows the state from its watch too. A state older than the last look is corrected when the
+        // program watches again.
         answerWatches(of: account, with: environment)
         return message(environment, for: session)
     }
@@ -110,7 +111,7 @@ package final class EnvironmentFollower: Sendable {
         expectEndOfDelay(of: account, wasDelayed: wasDelayed)
     }
 
-    /// Answers the watches of those who know another state.
+    /// Answers the watches of programs that know another state.
     private func answerWatches(of account: OwnerAccount, with environment: OwnerEnvironment) {
         for watch in watches.all(of: account) {
             let message = message(environment, for: watch.session)

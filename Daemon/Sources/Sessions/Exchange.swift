@@ -19,23 +19,23 @@ package struct Exchange {
     /// Ends the request while it waits for a turn, on any thread.
     let end: RequestCancellation
 
-    /// Whom the request is made for: the connected program, or the client that it acts for as a door. Names, shares, pauses, the
-    /// order of questions, terminal and sensors are this program's.
+    /// The program that the request is made for: the connected program, or the client that it acts for as a door. Names, shares, pauses,
+    /// the order of questions, terminal and sensors are this program's.
     package var caller: CallerProcess { request.client?.caller ?? session.caller }
     package var account: OwnerAccount { session.account }
     package var contexts: ContextTable { request.client?.contexts ?? session.contexts }
-    /// Keys that wait for their items. Those of one client are no other's.
+    /// Keys that wait for their items. Each client has its own.
     package var draftKeys: DraftKeys { request.client?.draftKeys ?? session.draftKeys }
     /// Under which name the rights of the request are filed. A door uses its own objects, and never its client's: it could name any
     /// process as its client.
     package var application: ExactName { session.caller.application }
-    /// The groups whose objects the request sees, in order. A door's own, as with ``application``.
+    /// The groups whose objects the request sees, in order. A door's request sees the door's groups, as with ``application``.
     package var accessGroups: [ExactName] { session.caller.accessGroups }
     /// The records of the caller's owner.
     package var trail: AuditTrail { account.trail }
 
-    /// The caller must still be who it was, at each release; otherwise the connection and its grants end. So must a door's client, or
-    /// its grants end.
+    /// At each release the caller must be unchanged; otherwise the connection and its grants end. A door's client must be unchanged,
+    /// too, or its grants end.
     package func verifyCaller() throws(Refusal) {
         try session.verifyCaller()
         if let client = request.client { try session.verify(client) }
@@ -49,12 +49,12 @@ package struct Exchange {
         return cancellation
     }
 
-    /// Who waits for turns.
+    /// The program that waits for turns, and the cancellation of its wait.
     package var requester: StretchRequester {
         StretchRequester(program: caller.program.ofOwner, cancellation: end)
     }
 
-    /// Who waits for the turns of a long reading.
+    /// The program that waits for the turns of a long reading.
     ///
     /// - Throws: ``OwnThreadNeeded`` on the connection's own thread.
     package func longReader() throws(OwnThreadNeeded) -> StretchRequester {
@@ -81,7 +81,7 @@ package struct Exchange {
 /// A request must wait for a person or a slow computation and runs on a thread that must not. Nothing of it was done.
 package struct PersonNeeded: Error {}
 
-/// A request waits for a change, and has no thread meanwhile. Whoever brings the change answers it.
+/// A request waits for a change, and has no thread meanwhile. The thread that notices the change answers it.
 package struct LeftWaiting: Error {
     package init() {}
 }

@@ -11,7 +11,7 @@ package final class IncomingRequest: @unchecked Sendable {
     // by the connection's thread.
     package let id: UInt64
     package let body: WireRequest.OneOf_Body
-    /// What is accepted of it, and what the log calls it.
+    /// The rules for the request, and its name in the log.
     package let row: RequestRow
     package private(set) var tail: SecretBytes
     /// The client that a door makes the request for; nil when it is made for the connected program.
@@ -47,8 +47,8 @@ package final class IncomingRequest: @unchecked Sendable {
         tail = frame.takeTail()
     }
 
-    /// What came of the client, and its terminal. The request gives the descriptors up: the client must see it when the door ends the
-    /// connection.
+    /// The passed descriptors of the client, and its terminal. The request gives the descriptors up: the client must see it when
+    /// the door ends the connection.
     func takePassedClient(_ behalf: WireOnBehalf) throws(Refusal) -> PassedClient {
         let (kinds, passed) = (behalf.descriptors, passed)
         self.passed = []
@@ -64,7 +64,7 @@ package final class IncomingRequest: @unchecked Sendable {
         return client
     }
 
-    /// What the audit log calls the request, granted or refused.
+    /// The request's name in the audit log, granted or refused.
     package var eventName: String { row.eventName }
 }
 

@@ -3,8 +3,8 @@ import OstiaryMessages
 import OwnerKeys
 import Vault
 
-/// What one program has not been told of its items. Its size is bounded: beyond that it only says that the program must look at its
-/// items again.
+/// Changes of items that one program has not been told of. Their number is bounded: beyond it the news only says that the program must
+/// look at its items again.
 struct ItemNews: Sendable {
     /// Items that are remembered for one program. An answer with all of them has about 10 kB.
     static let itemCount = 256
@@ -20,7 +20,7 @@ struct ItemNews: Sendable {
     private var changes: [VaultID: Change] = [:]
     private var nextOrder = 0
 
-    /// - Parameter looksAgain: whether nothing is known of what the program knows.
+    /// - Parameter looksAgain: whether the program's knowledge is unknown, so that it must look at its items.
     init(looksAgain: Bool = false) { self.looksAgain = looksAgain }
 
     var isEmpty: Bool { !looksAgain && changes.isEmpty }

@@ -16,7 +16,7 @@ package struct WatchedItems: Equatable, Sendable {
     let request: WireWatchItemsRequest
     /// The program's access groups at that time.
     let groups: [ExactName]
-    /// What finds them; follows from the two others.
+    /// The queries that find the items; made from the request and the groups.
     let queries: [ItemQuery]
 
     package init(_ request: WireWatchItemsRequest, groups: [ExactName], queries: [ItemQuery]) {
@@ -29,13 +29,13 @@ package struct WatchedItems: Equatable, Sendable {
 }
 
 /// The programs that watch their items and the store's lock, at most one watch for each connection. A watch is an entry here and no
-/// thread. It begins with the connection's first request and ends with the connection. Between two requests it remembers what
-/// has changed, so that nothing is missed.
+/// thread. It begins with the connection's first request and ends with the connection. Between two requests it remembers
+/// changes, so that the program misses none.
 ///
 /// A program hears of items of its own access groups and of its owner's lock, and of nothing else: not even when something else
 /// has changed.
 package final class ItemWatches: ItemListener {
-    /// The time between two answers of one watch. What changes meanwhile comes in one answer.
+    /// The time between two answers of one watch. Changes meanwhile come in one answer.
     static let rest = Duration.milliseconds(100)
 
     private struct Watch {
@@ -98,12 +98,12 @@ package final class ItemWatches: ItemListener {
     private struct State {
         var watches: [ObjectIdentifier: Watch] = [:]
         var shares: ProgramShares
-        /// Whether the thread will look for watches whose rest is over.
+        /// Whether the thread is going to look for watches whose rest is over.
         var isLookExpected = false
     }
 
     private let state: Mutex<State>
-    /// The number of watches, for those who must not wait for ``state``.
+    /// The number of watches, for threads that must not wait for ``state``.
     private let count = Atomic(0)
     /// Compares changes with watches, one after the other.
     private let thread = WorkThread(name: "ostiary-item-news")
@@ -179,7 +179,7 @@ package final class ItemWatches: ItemListener {
             cause: "item.too-many-watches-of-owner")
     }
 
-    /// It names no number: that would tell one owner about the programs of another.
+    /// It names no number: a number would tell one owner about the programs of another.
     private static let tooMany = Refusal(
         .tooMany, "Too many programs watch items already; try again later.", cause: "item.too-many-watches-in-all")
 
@@ -214,7 +214,7 @@ package final class ItemWatches: ItemListener {
         answerReady()
     }
 
-    /// What a watch notices of the changes; nil if it must look at its items again.
+    /// The effects of the changes on a watch's queries; nil if its program must look at its items again.
     private static func effects(
         of changes: ChangedItems, on queries: [ItemQuery], owner: VaultID
     ) -> [(ChangedItem, ChangedItem.Effect)]? {
@@ -259,7 +259,7 @@ package final class ItemWatches: ItemListener {
     private func send(_ answer: Answer) {
         var news = answer.news
         if answer.session.caller.accessGroups != answer.groups {
-            // The program is in other groups by now, and hears nothing of those that it left.
+            // The program is in other groups by now, and hears nothing of the groups that it left.
             (news.looksAgain, news.changes) = (true, [])
         }
         answer.session.answer(answer.requestID, with: .itemNews(news))

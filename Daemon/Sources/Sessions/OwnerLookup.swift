@@ -1,7 +1,7 @@
 import Callers
 package import Owners
 
-/// Tells whose programs come through a socket.
+/// Finds the user of a program that comes through a socket.
 package struct OwnerLookup: Sendable {
     /// The user for whom a program with this user number is served.
     let user: @Sendable (_ userID: UInt32) throws -> SystemUser
@@ -17,7 +17,7 @@ package struct OwnerLookup: Sendable {
     /// Each program is its own user's, as the system names them.
     package static let anybody = OwnerLookup { userID in try SystemUser(id: userID) }
 
-    /// For tests: each program counts as this user's. No option of a daemon leads here.
+    /// For tests: each program counts as this user's. No option of a daemon uses this.
     package static func always(_ user: SystemUser) -> OwnerLookup { OwnerLookup { _ in user } }
 
     package init(_ served: ServedUsers) {

@@ -34,7 +34,8 @@ private struct RefusedCaller {
     }
 }
 
-/// Those who are being told just now. They are few, since each holds the place of a connection and a thread, and costs its user nothing.
+/// The refused programs that are being told just now. They are few, since each holds the place of a connection and a thread, and costs
+/// its user nothing.
 final class RefusedCallers: Sendable {
     private struct State {
         var sockets: [ObjectIdentifier: UnixSocket] = [:]
@@ -51,7 +52,7 @@ final class RefusedCallers: Sendable {
         try? RefusedCaller(socket: socket, refusal: refusal).run()
     }
 
-    /// Ends those who are being told, and tells nobody any more.
+    /// Ends the connections of refused programs, and tells no further program its refusal.
     func stop() {
         state.withLock { state in
             state.isStopped = true

@@ -7,7 +7,7 @@ package protocol RequestHandler: AnyObject, Sendable {
     /// Carries out one admitted request.
     func answer(_ exchange: Exchange) throws(NotAnswered) -> Reply
 
-    /// What a program is told of an error that no handler threw.
+    /// The refusal that a program gets for an error that no handler threw.
     func refusal(for error: any Error) -> Refusal
 }
 
@@ -22,10 +22,10 @@ package enum NotAnswered: Error {
     case leftWaiting
 }
 
-/// A list whose pages a program reads one by one. What it lists is its handler's matter.
+/// A list whose pages a program reads one by one. Only its handler knows the listed objects.
 package protocol KeptListing: Sendable {}
 
-/// What a request is answered with when it is carried out.
+/// The answer to a request that was carried out.
 package struct Reply: ~Copyable {
     let body: WireReply.OneOf_Body
     let tail: SecretBytes
@@ -38,6 +38,6 @@ package struct Reply: ~Copyable {
     /// Carried out, with nothing to hand over.
     package static var done: Reply { Reply(.done(WireDone())) }
 
-    /// Carried out; what was asked for is the tail.
+    /// Carried out; the tail holds the requested bytes.
     package static func payload(_ tail: consuming SecretBytes) -> Reply { Reply(.done(WireDone()), tail: tail) }
 }

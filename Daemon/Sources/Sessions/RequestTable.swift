@@ -60,9 +60,9 @@ package struct RequestRow: Equatable, Sendable {
     package let withholdsQuestion: Bool
     /// Whether the answer tells what the store holds. It is refused while the audit log does not fit the store.
     package let showsStore: Bool
-    /// Whether a door may send it for a client: what opens, uses and keeps objects, and nothing that concerns the store.
+    /// Whether a door may send it for a client: requests that open, use and keep objects, but none that concerns the store.
     let isForClients: Bool
-    /// Whether it does nothing but end what its program was granted. A door may send it for a client that has changed.
+    /// Whether it only ends grants of its program. A door may send it for a client that has changed.
     let onlyEnds: Bool
     /// The only state of the connection in which it may be sent.
     package let state: SessionState

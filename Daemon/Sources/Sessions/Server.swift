@@ -20,7 +20,7 @@ package final class Server: Sendable {
 
     /// Begins to listen at `path`, which must not exist.
     ///
-    /// - Parameter owners: whose programs come through this socket.
+    /// - Parameter owners: the users of the programs that come through this socket.
     package init(
         listeningAt path: String, services: SessionServices, handler: any RequestHandler, owners: OwnerLookup
     ) throws {
@@ -44,7 +44,7 @@ package final class Server: Sendable {
         }
     }
 
-    /// Accepts no more, ends all sessions and waits for them: what they do must not meet a store that is closed. A session
+    /// Accepts no more, ends all sessions and waits for them: their work must not meet a closed store. A session
     /// that cannot end in time is given up. Safe from any thread but a session's.
     package func stop() {
         isStopping.store(true, ordering: .sequentiallyConsistent)
@@ -69,12 +69,12 @@ package final class Server: Sendable {
                 ])
             return
         }
-        // Who the caller is may take long to find out, or for ever: its file can lie where nobody answers.
+        // Identifying the caller may take long, or for ever: its file can lie on a file system that does not answer.
         do throws(ThreadShortage) {
             try Threads.start("ostiary-session") { [self] in
                 serve(socket)
                 services.registry.leavePlace(of: caller)
-                // What many programs needed at once is not kept while none is there.
+                // The daemon keeps no memory that many programs needed at once while no program is connected.
                 if services.registry.isEmpty { ostiary_trim_heaps() }
             }
         } catch {

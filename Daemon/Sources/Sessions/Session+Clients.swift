@@ -35,7 +35,7 @@ extension Session {
         try requireFit(named.credentials.processID, ofUser: named.credentials.userID)
         let stay = try clients.enter(named) { try makeClient(named) }
         guard !stay.client.caller.identity.isDoor else { throw ClientError.door }
-        // A changed client is given nothing. What it was granted must still end, or it would keep its place as long as it lives.
+        // A changed client is given nothing. Its grants must still end, or the client would keep its place as long as it lives.
         if request.row.onlyEnds { try requireDoor() } else { try verify(stay.client) }
         return stay
     }
@@ -60,7 +60,7 @@ extension Session {
         let isWatched = client.watchExit { [weak self, weak client] in
             guard let self, let client else { return }
             slow.cancelAll(of: client, .connectionEnded)
-            // Wiping may take long, and this thread serves all that wait for an exit.
+            // Wiping may take long, and this thread serves all watches of exits.
             services.grantEnds.run { [clients] in clients.remove(client) }
         }
         guard isWatched else { throw ClientError.gone }
@@ -81,8 +81,8 @@ extension Session {
         }
     }
 
-    /// The client must be alive and run the program of its first request, and the door must still be one. Otherwise what the client
-    /// was granted ends; the door's connection goes on.
+    /// The client must be alive and run the program of its first request, and the door must still be one. Otherwise the client's
+    /// grants end; the door's connection goes on.
     func verify(_ client: DoorClient) throws(Refusal) {
         try requireDoor()
         do { try client.caller.verifyUnchanged() } catch {

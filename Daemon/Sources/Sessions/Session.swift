@@ -21,7 +21,7 @@ import Vault
 /// The connection's thread never waits for a person, so it notices when the caller goes away; what the caller was asked and
 /// granted goes with it.
 package final class Session: Sendable {
-    /// Of the user whom the program is served for.
+    /// The account of the user for whom the program is served.
     package var account: OwnerAccount { stay.account }
     package let caller: CallerProcess
     package let contexts: ContextTable
@@ -36,11 +36,11 @@ package final class Session: Sendable {
     private let handler: any RequestHandler
     private let greeting: WireGreeting
     let slow: SlowRequests
-    /// Those of a door; every other program has none.
+    /// The clients of a door; every other program has none.
     let clients: DoorClients
     /// The connection's contexts and those of its clients have different numbers.
     private let contextNumbers = ContextNumbers()
-    /// Ends what waits for a turn on the connection's own thread when the connection ends.
+    /// Ends the wait for a turn on the connection's own thread when the connection ends.
     private let ownReading = RequestCancellation()
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.
@@ -53,7 +53,7 @@ package final class Session: Sendable {
         var version = ProtocolVersions.ofThisBuild.oldest
     }
 
-    /// - Parameter stay: that of the program's owner; it lasts as long as the session.
+    /// - Parameter stay: the stay of the program's owner; it lasts as long as the session.
     package init(
         socket: UnixSocket, of stay: OwnerStay, services: SessionServices, handler: any RequestHandler
     ) throws {
@@ -84,7 +84,7 @@ package final class Session: Sendable {
             ended: grantEnds.reporter(of: program))
     }
 
-    /// The connected program and the clients that it acts for, and what they were granted.
+    /// The connected program and the clients that it acts for, with their grants.
     package var holders: [GrantHolder] {
         [GrantHolder(caller: caller, contexts: contexts)]
             + clients.all.map { GrantHolder(caller: $0.caller, contexts: $0.contexts) }
@@ -169,8 +169,8 @@ package final class Session: Sendable {
         slow.cancelQuestions(.locked)
     }
 
-    /// As ``endAllGrants()``, but what the connected program is being asked goes on: by its answer all this ends. Its clients are
-    /// asked no more.
+    /// As ``endAllGrants()``, but open questions of the connected program go on: one of them led to this end. Questions of its clients
+    /// end.
     func endGrantsBesidesOwnQuestions() {
         for holder in holders { holder.contexts.endAllGrants() }
         for client in clients.all { slow.cancelAll(of: client, .locked) }
@@ -426,7 +426,7 @@ package final class Session: Sendable {
     }
 }
 
-/// A program that holds what was granted, and where it holds it.
+/// A program that holds grants, and the contexts that hold them.
 package struct GrantHolder {
     package let caller: CallerProcess
     package let contexts: ContextTable

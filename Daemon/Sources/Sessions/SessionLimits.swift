@@ -73,7 +73,7 @@ package struct SessionLimits: Equatable, Sendable {
     /// Requests of one connection that wait for a person or a slow part.
     static let slowRequestCount = 16
     /// Readings of one connection. One more is answered by the connection's own thread: none is refused. One that must ask takes the
-    /// place of a slow request. Those of a client are refused instead.
+    /// place of a slow request. A client's further readings are refused instead.
     static let readingCount = 8
     /// Clients of one door's connection.
     static let clientCount = 64

@@ -10,7 +10,7 @@ import Synchronization
 import UnixSocket
 package import Vault
 
-/// The sessions that run, for what ends grants everywhere: a lock, a removed object, the daemon's end.
+/// The sessions that run, for events that end grants everywhere: a lock, a removed object, the daemon's end.
 package final class SessionRegistry: Sendable {
     private struct Contents {
         /// Connections that are served, or whose caller is still being identified.
@@ -83,7 +83,7 @@ package final class SessionRegistry: Sendable {
         for holder in all.flatMap(\.holders) { holder.contexts.endGrants(on: object) }
     }
 
-    /// Ends the grants of the requester's user's programs at `paths`. What `requester` is asking just now for itself goes on.
+    /// Ends the grants of the requester's user's programs at `paths`. The open questions of `requester` itself go on.
     package func endGrants(ofPrograms paths: [ExactName], besides requester: Session) {
         for session in all(of: requester.account) {
             guard paths.contains(session.caller.program.application) else {
@@ -94,7 +94,7 @@ package final class SessionRegistry: Sendable {
         }
     }
 
-    /// Ends what contexts keep of factors, and browsers' tokens: the user's passcode is another one now, or the fingers are.
+    /// Ends the factors that contexts keep, and browsers' tokens: the user's passcode has changed, or the fingers have.
     package func endKeptFactors(of account: OwnerAccount) {
         for session in all(of: account) {
             for holder in session.holders { holder.contexts.endKeptFactors() }

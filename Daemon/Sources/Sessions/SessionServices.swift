@@ -3,9 +3,9 @@ package import Owners
 package import Passcodes
 package import Threading
 
-/// What all sessions of a daemon share.
+/// The parts that all sessions of a daemon share.
 package final class SessionServices: Sendable {
-    /// Those whose programs are served.
+    /// The owners whose programs are served.
     let owners: OwnerRegistry
     package let registry: SessionRegistry
     package let environment: EnvironmentFollower

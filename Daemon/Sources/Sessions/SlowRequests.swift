@@ -84,7 +84,7 @@ final class SlowRequests: Sendable {
         return running.values.count { $0.kind == kind && $0.client == client }
     }
 
-    /// Whose share a request takes.
+    /// The program whose share a request takes.
     private func program(_ client: DoorClient?) -> ProgramOfOwner { client?.caller.program.ofOwner ?? program }
 
     private func run(

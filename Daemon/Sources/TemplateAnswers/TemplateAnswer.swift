@@ -50,7 +50,7 @@ public enum TemplateAnswer: Equatable, Sendable {
     }
 }
 
-/// What a caller sends: the key of the digest, and whose templates it means.
+/// A caller's request: the key of the digest, and the user whose templates it means.
 public enum TemplateRequest {
     public static let keyByteCount = 32
     /// The bytes of a request: the key, and the user's number as four bytes, big-endian.

@@ -7,7 +7,7 @@ import SystemCallFilter
 
 /// `ostiary-fido`: speaks to one security key for the daemon, and ends with it.
 ///
-/// It takes no arguments, decides by its environment only who started it, and is given its key as a descriptor. Before it reads the first
+/// It takes no arguments, learns only its starter from its environment, and is given its key as a descriptor. Before it reads the first
 /// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
 @main
 struct Program {

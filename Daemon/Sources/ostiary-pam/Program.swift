@@ -6,7 +6,7 @@ import PAMProtocol
 /// `ostiary-pam`: asks one PAM service who is in front of the machine, and ends.
 ///
 /// The daemon or the service manager starts it for one attempt. It takes no arguments, decides by its environment only which of
-/// the two it was, answers no question of a module, and authenticates nobody but the user as whom it runs, unless that is root.
+/// the two started it, answers no question of a module, and authenticates only its own user, unless it runs as root.
 @main
 struct Program {
     static func main() {

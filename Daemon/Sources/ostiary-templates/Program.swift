@@ -16,7 +16,7 @@ struct Program {
         let folder = CommandLine.arguments.count > 1 ? CommandLine.arguments[1] : "/var/lib/fprint"
         let caller = UnixSocket(owning: Descriptor(owning: STDIN_FILENO))
         do {
-            // The kernel names the connected user. The caller's bytes only say whose templates it means.
+            // The kernel names the connected user. The caller's bytes only name the owner of the templates.
             let userID = try caller.peerCredentials().userID
             try CallerConnection(caller).serve(TemplateFolder(at: folder, ofUser: userID))
         } catch {

@@ -51,8 +51,8 @@ struct Daemon {
         _exit(0)
     }
 
-    /// Programs may leave more descriptors here than the 1,024 that a process has as a rule (``SessionLimits``). What the system
-    /// does not give is done without: the daemon then refuses sooner.
+    /// Programs may leave more descriptors here than the 1,024 that a process has as a rule (``SessionLimits``). If the system
+    /// does not raise the limit, the daemon refuses sooner.
     private static func raiseDescriptorLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AuditLog
 
-/// What each owner of a store sees of a log that all of them write.
+/// Each owner's view of a log that all owners of a store write.
 @Suite("The records of one owner in a shared log")
 struct OwnRecordTests {
     private static let (alice, bob, nobody) = (OwnerID.test(1), OwnerID.test(2), OwnerID.test(3))
@@ -121,7 +121,7 @@ struct OwnRecordTests {
             let read = try times(page(log, from: 8000, limit: 2, of: Self.bob))
             #expect(read == [8000, 8001])
         }
-        // What came since is looked at, and nothing before it.
+        // Only the records since then are looked at.
         try append(2..<3, of: Self.alice)
         try expectReading(atMost: 1) {
             let count = try log.recordCount(for: .owner(Self.alice))
@@ -243,7 +243,7 @@ struct OwnRecordTests {
         #expect(try !isChecked(Self.alice, without: [3]) && !isChecked(Self.bob, without: [3]))
     }
 
-    // MARK: somebody who writes the files
+    // MARK: forged files
 
     /// The offset of an entry's owner in a record.
     private static let ownerOffset = 4 + PayloadStart.byteCount

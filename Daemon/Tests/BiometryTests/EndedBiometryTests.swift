@@ -11,7 +11,7 @@ import Testing
 /// Biometry of an account that has ended.
 @Suite("Biometry that was stopped", .timeLimit(.minutes(10)))
 struct EndedBiometryTests {
-    /// Counts who follows the set.
+    /// Counts the followers of the set.
     private final class Templates: EnrolledSetSource {
         private let count = Mutex(0)
         var followerCount: Int { count.withLock { $0 } }

@@ -24,7 +24,7 @@ struct FingerTests {
 
     init() throws { fixture = try FingerFixture() }
 
-    // MARK: whose fingers
+    // MARK: owners of fingers
 
     /// In user mode no name is said, and fprintd takes the caller.
     @Test func `of another owner are looked for under that owner's name`() throws {

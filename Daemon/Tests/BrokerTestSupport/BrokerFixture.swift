@@ -21,7 +21,7 @@ package final class BrokerFixture {
     package let prompter = ScriptedPrompter()
     package let clock: TestClock
     package private(set) var broker: Broker
-    /// The one user whom the broker serves, or the first of many who are there.
+    /// The account of the one user whom the broker serves, or the first open account.
     package var account: OwnerAccount { broker.accounts[0] }
     private var server: Server
     /// Sockets of users who are not the one who runs the test.
@@ -46,7 +46,7 @@ package final class BrokerFixture {
     ///
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
-    ///   - serves: whom it serves; nil for the user who runs the test.
+    ///   - serves: the users that it serves; nil for the user who runs the test.
     ///   - asking: makes the broker's prompter of the scripted one.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
     package init(
@@ -93,7 +93,7 @@ package final class BrokerFixture {
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
-        // The users of a test are one user to the kernel, who has one user's part: that of a daemon which raised its limit.
+        // The kernel sees one user for all users of a test. They share one user's part: the part at a daemon with a raised limit.
         let isOfSeveral = serves.map { $0.sole == nil } ?? false
         let limits = isOfSeveral ? SessionLimits.ofMany(descriptorCount: 8192) : nil
         return try Broker.open(
@@ -119,12 +119,12 @@ package final class BrokerFixture {
     /// A new connection.
     package func client() throws -> TestClient { try TestClient(socketPath: socketPath) }
 
-    /// A new connection of this process that counts as one of `user`. Not to be called from several threads.
+    /// A new connection of this process that counts as a connection of `user`. Not to be called from several threads.
     package func client(as user: SystemUser) throws -> TestClient {
         try TestClient(socketPath: socketPath(of: user))
     }
 
-    /// A socket whose programs count as those of `user`.
+    /// A socket whose programs count as programs of `user`.
     package func socketPath(of user: SystemUser) throws -> String {
         if let known = others.first(where: { $0.user == user }) { return known.path }
         let (server, path) = try Self.serve(broker, in: folder, .always(user))

@@ -16,7 +16,7 @@ import UnixSocket
 
     init() throws { stage = try DoorStage() }
 
-    // MARK: what works
+    // MARK: granted requests
 
     @Test func `a question is the client's, on its terminal, and names the door`() throws {
         let right = try stage.makeRight(.createRight("shared", .unrestricted, hasSecret: true))
@@ -62,7 +62,7 @@ import UnixSocket
         }
     }
 
-    // MARK: who may vouch
+    // MARK: programs that may vouch
 
     @Test func `a program that is not registered acts for nobody`() throws {
         let client = try stage.client()
@@ -125,7 +125,7 @@ import UnixSocket
         }
     }
 
-    // MARK: who can be a client
+    // MARK: possible clients
 
     @Test func `a process of another user is no client`() throws {
         // Root has one made; everybody else has the machine's first process, which is root's.
@@ -268,9 +268,9 @@ import UnixSocket
         }
     }
 
-    // MARK: what ends grants
+    // MARK: ends of grants
 
-    /// What a program or the owner does while a client holds a grant.
+    /// An act of a program or the owner that ends a client's grant.
     enum End: String, CaseIterable { case lock, revocation, passcode, removal }
 
     @Test(arguments: End.allCases) func `a client's grant ends as any other`(end: End) throws {
@@ -292,7 +292,7 @@ import UnixSocket
         }
         let answer = try stage.ask(.readSecret(right, in: context), for: client)
         #expect(answer.refusal == .notAuthorized && answer.tail.isEmpty, "\(answer.cause)")
-        // Nobody may be asked: what was kept must have ended, too.
+        // Nobody may be asked: the kept proof must have ended, too.
         let silent = try stage.ask(.authorize(right, in: context), for: client)
         #expect((end == .removal ? [.notFound] : [.notInteractive, .locked]).contains(silent.refusal))
     }
@@ -340,7 +340,7 @@ import UnixSocket
             .split(separator: "\n").first { $0.hasPrefix("Max open files") }?.split(separator: " ").compactMap {
                 Int($0)
             }
-        // The smaller one of what the daemon wants and what the system gives.
+        // The smaller one of the daemon's wish and the system's limit.
         #expect(try #require(limit?.first) >= min(try #require(limit?.last), 8192))
         // Almost as many connections as this process may have.
         let connections = try (0..<56).map { _ in try UnixSocket.connect(to: stage.daemon.folders.socket) }
@@ -418,13 +418,13 @@ import UnixSocket
                 ($0.id, $0.body) = (9, .openContext(.init()))
                 $0.onBehalf = hasBehalf ? DoorStage.behalf([.socket]) : nil
             }
-            // The bytes of version 8: what version 7 would have to overlook.
+            // The bytes of version 8, which version 7 would have to overlook.
             try former.send(request, descriptors: hasBehalf ? [] : [client.accepted.number])
             #expect(try former.isEndedByDaemon)
         }
     }
 
-    // MARK: what clients share
+    // MARK: shared parts of clients
 
     @Test func `a context belongs to its client alone`() throws {
         let right = try stage.makeRight(.createRight("open", .unrestricted, hasSecret: true))

@@ -184,7 +184,7 @@ struct OwnersOfOneDaemonTests {
 
 // MARK: people
 
-/// Who sits at their terminal, and who is asked there.
+/// The people at their terminals, and the people who are asked there.
 private final class People: Sendable {
     private struct State {
         var away: Set<OwnerID> = []
@@ -210,7 +210,7 @@ private final class People: Sendable {
     }
 }
 
-/// Asks each owner at a terminal of their own. Who is away answers when they are back.
+/// Asks each owner at a terminal of their own. A person who is away answers when they are back.
 private struct SeatedPeople: PlacingPrompter {
     private let people: People
     private let answers: ScriptedPrompter

@@ -10,7 +10,7 @@ import UnixSocket
 
 @testable import HelperProcesses
 
-/// A helper behind a socket: who listens there, who answers, and what either may do wrong.
+/// A helper behind a socket: the listener, the helper that answers, and the faults of both.
 @Suite("A helper that the service manager starts", .timeLimit(.minutes(10)))
 struct ActivationTests {
     private func error(
@@ -245,7 +245,7 @@ struct ActivationTests {
         #expect(HelperUnavailability(SystemCallError("sendmsg", subject: "", code: EAGAIN), at: "/s") == .silent("/s"))
     }
 
-    /// The helper's side: whatever is no hand-over ends it.
+    /// The helper's side: any message but a hand-over ends it.
     @Test(
         arguments: [
             [[]], [[1]], [[1, 3, 0]], [[0, 3]], [[4, 3]], [[1, 2]], [[1, 16]], [[3, 0]], [[2, 4]], [[1, 4], [1, 4]],

@@ -10,7 +10,7 @@ import UnixSocket
 /// How the helper of a test is reached.
 enum Way: CaseIterable, Sendable { case spawned, activated }
 
-/// A helper that does what it is told, reached in one way.
+/// A helper that obeys its messages, reached in one way.
 struct Stage {
     let road: HelperRoad
     private let activated: ActivatedHelper?
@@ -56,7 +56,7 @@ extension Helper {
 
 @Suite("A helper, whichever way it is reached", .timeLimit(.minutes(10)))
 struct HelperTests {
-    // MARK: what it is given
+    // MARK: given descriptors and messages
 
     @Test(arguments: Way.allCases) func `messages keep apart`(way: Way) throws {
         let stage = try Stage(way)

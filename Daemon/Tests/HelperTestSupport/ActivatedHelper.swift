@@ -16,8 +16,8 @@ package final class ActivatedHelper: Sendable {
     ///   - program: the absolute path of the helper.
     ///   - arguments: for programs that are no helpers of ours.
     ///   - environment: of the helper, as `NAME=VALUE`.
-    ///   - userID: as whom it runs; nil for the test's user.
-    ///   - expected: as whom it should run; nil for as whom it runs.
+    ///   - userID: the user that it runs as; nil for the test's user.
+    ///   - expected: the user that it should run as; nil for `userID`.
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String] = [], asUser userID: UInt32? = nil,
         expecting expected: UInt32? = nil

@@ -41,9 +41,9 @@ final class EnclaveGate: Sendable {
     /// Holds the unsealing from now on.
     func close() { state.withLock { $0.isClosed = true } }
 
-    /// Lets what is held go on, and everything that follows.
+    /// Lets the held unsealings go on, and all later ones.
     ///
-    /// - Parameter error: what it fails with; nil for not to fail.
+    /// - Parameter error: the error of the unsealings; nil for none.
     func open(failing error: EnclaveError? = nil) {
         let held = state.withLock { state in
             (state.isClosed, state.error) = (false, error)

@@ -106,7 +106,7 @@ struct OwnerRegistryTests {
         withExtendedLifetime((ada, grace)) {}
     }
 
-    /// Who was told of which accounts.
+    /// The hooks, and the accounts that each was told of.
     private final class Told: Sendable {
         private let users = Mutex<[String: [SystemUser]]>([:])
         var all: [String: [SystemUser]] { users.withLock { $0 } }
@@ -115,7 +115,7 @@ struct OwnerRegistryTests {
         }
     }
 
-    // MARK: whose it is
+    // MARK: owners of accounts
 
     @Test func `is nobody's who has another name or another number`() throws {
         let fixture = try fixture()

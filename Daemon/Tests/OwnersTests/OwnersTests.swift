@@ -23,7 +23,7 @@ import Vault
 @testable import BrokerTestSupport
 @testable import Sessions
 
-/// One daemon that serves several users, each with what is their own.
+/// One daemon that serves several users, each with their own objects, passcode and lock.
 @Suite("Several owners", .timeLimit(.minutes(10)))
 struct OwnersTests {
     private static let ada = SystemUser(id: 10_001, name: "ada")
@@ -49,7 +49,7 @@ struct OwnersTests {
         try client.passcode(.set)
     }
 
-    // MARK: who is served
+    // MARK: served users
 
     @Test func `are three, and a fourth who appears at run time`() throws {
         #expect(fixture.broker.accounts.isEmpty)
@@ -215,7 +215,7 @@ struct OwnersTests {
         }
     }
 
-    // MARK: what one does to another
+    // MARK: effects of one user on another
 
     @Test func `lock for themselves`() throws {
         let (ada, grace) = (try fixture.client(as: Self.ada), try fixture.client(as: Self.grace))

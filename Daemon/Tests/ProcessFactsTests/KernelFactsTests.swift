@@ -8,7 +8,7 @@ import UnixSocket
 
 @testable import ProcessFacts
 
-/// What this process reads of others. A folder of the test's own stands in for a `/proc` that hides or garbles something.
+/// This process's reading of facts about others. A folder of the test's own stands in for a `/proc` that hides or garbles something.
 @Suite("The kernel's facts about a process", .timeLimit(.minutes(10))) struct KernelFactsTests {
     private let facts = KernelFacts()
 

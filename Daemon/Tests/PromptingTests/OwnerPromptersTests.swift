@@ -115,7 +115,7 @@ extension RealPromptTests {
             }
         }
 
-        /// The display is root's, so that it is taken for that of any user.
+        /// The display is root's, so it is taken for the display of any user.
         @Test(.enabled(if: geteuid() == 0, "the display of another user is refused"))
         func `a question to one user leaves the held sheet of another alone`() throws {
             let prompters = stage.prompters

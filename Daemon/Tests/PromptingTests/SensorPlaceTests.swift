@@ -172,7 +172,7 @@ extension RealPromptTests {
             for (id, text) in groups {
                 facts.processes[id] = .success(PlayedProcess(id) { $0.controlGroups = .success(text) })
             }
-            // One whose groups cannot be read, one that may not be looked at, and one that is hidden.
+            // Processes without readable groups: absent, unreadable and refused ones, and a hidden process.
             for (id, failure) in [(80, .absent), (81, .unreadable), (82, .refused)] as [(Int32, FactFailure)] {
                 facts.processes[id] = .success(PlayedProcess(id) { $0.controlGroups = .failure(failure) })
             }

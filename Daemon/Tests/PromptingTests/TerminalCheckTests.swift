@@ -218,13 +218,13 @@ extension RealPromptTests {
             #expect(refusal(terminal.slave, caller, .login) == .noLogin, "the system knows of no login here")
         }
 
-        // MARK: what the kernel does not tell
+        // MARK: facts that the kernel does not tell
 
         private static let status = ProcessStatus(
             parsing: Array("9 (x) S 1 9 9 34816 9 0 0 0 0 0 0 0 0 0 20 0 1 0 5 1 1".utf8))
         private static let file = TerminalFact.File(device: 20, inode: 3)
 
-        /// A caller whose state is played, on a terminal of its user that is played too.
+        /// A caller with a played state, on a played terminal of its user.
         private func refusal(
             _ status: Result<ProcessStatus, FactFailure>, on file: TerminalFact.File = file, of user: UInt32 = 1000,
             _ change: (inout PlayedFacts) -> Void = { _ in }

@@ -62,7 +62,7 @@ package final class SoftwareKey: Sendable {
             }
         }
         guard bound == 0, listen(listener, 8) == 0 else { throw KeyFault(code: errno) }
-        // The thread does not keep the key: who lets go of the key unplugs it, and that ends the thread.
+        // The thread does not keep the key: the end of the last reference unplugs the key, and ends the thread.
         Thread.detachNewThread { [weak self, listener] in Self.accept(on: listener) { self } }
         guard rename(hidden, path) == 0 else { throw KeyFault(code: errno) }
     }

@@ -10,7 +10,7 @@ import UnixSocket
 
 @testable import SecurityKeys
 
-/// Whose a device is, for a daemon that serves several users.
+/// The users of a device, for a daemon that serves several users.
 @Suite struct DeviceAccessTests {
     private static let stranger = getuid() + 1
 

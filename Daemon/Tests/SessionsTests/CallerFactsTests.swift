@@ -17,7 +17,7 @@ import Vault
 @testable import Callers
 @testable import Sessions
 
-/// Callers as the kernel could describe them: hidden ones, those of another namespace, those that change.
+/// Callers as the kernel could describe them: hidden callers, callers of another namespace, and changing ones.
 @Suite("Facts about a caller", .timeLimit(.minutes(10)))
 struct CallerFactsTests {
     private let fixture: BrokerFixture

@@ -11,7 +11,7 @@ import UnixSocket
 @testable import BrokerTestSupport
 @testable import Sessions
 
-/// A door in the moments that a test cannot reach from another process. What it may do at all is in `DaemonTests`.
+/// A door in the moments that a test cannot reach from another process. Tests of a door's rights are in `DaemonTests`.
 @Suite("A door's connection", .timeLimit(.minutes(10)))
 struct DoorSessionTests {
     private static let applicationID = "com.example.tests"

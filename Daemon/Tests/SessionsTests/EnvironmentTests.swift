@@ -387,7 +387,7 @@ struct EnvironmentTests {
         #expect(watchRefusal(of: own[3], by: table)?.cause == "environment.too-many-watches-of-owner")
     }
 
-    /// What `table` refuses a watch of `session` with; nil when it takes it.
+    /// The refusal of `table` for a watch of `session`; nil when the table takes the watch.
     private func watchRefusal(of session: Session, by table: EnvironmentWatches) -> Refusal? {
         do throws(Refusal) {
             try table.add(EnvironmentWatch(session: session, requestID: 1, known: WireEnvironment()))

@@ -35,7 +35,7 @@ public struct PlayedFacts: CallerFacts {
     }
 }
 
-/// A process that does and hides what a test wants, and that can change at any time.
+/// A process with the facts that a test chooses. A fact can be hidden, and can change at any time.
 public final class PlayedProcess: HeldProcess {
     public struct Facts: Sendable {
         public var executable: Result<ExecutedFile, FactFailure> = .success(ExecutedFile(device: 8, inode: 100))
@@ -57,7 +57,7 @@ public final class PlayedProcess: HeldProcess {
         self.facts = Mutex(facts)
     }
 
-    /// What becomes of it.
+    /// Changes its facts.
     public func change(_ change: (inout Facts) -> Void) { facts.withLock { change(&$0) } }
 
     /// It ends, and nothing is known of it any more.

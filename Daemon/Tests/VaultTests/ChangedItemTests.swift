@@ -5,7 +5,7 @@ import Testing
 
 @testable import Vault
 
-/// Who listens is told of the items that were committed, and of no others.
+/// A listener is told of the items that were committed, and of no others.
 @Suite("Changed items")
 struct ChangedItemTests {
     private final class Listener: ItemListener {
@@ -16,7 +16,7 @@ struct ChangedItemTests {
 
         func listen(_ listens: Bool) { state.withLock { $0.isListening = listens } }
 
-        /// What it was told since the last call.
+        /// The changes that it was told since the last call.
         func take() -> [ChangedItems] {
             state.withLock { state in
                 defer { state.told = [] }

@@ -26,7 +26,7 @@ public final class BusThread: Sendable {
     private let firstDelay: RetryDelay
     private let current: Mutex<(state: State, delay: RetryDelay)>
     private let stopping = Atomic(false)
-    /// That of the connection that the thread works with.
+    /// The socket of the connection that the thread works with.
     private let live = Mutex<UnixSocket?>(nil)
     /// Ends a pause.
     private let stopped = DispatchSemaphore(value: 0)

@@ -107,7 +107,7 @@ final class DaemonConnection: Sendable {
     /// - Parameters:
     ///   - tail: bytes that travel raw behind the message.
     ///   - terminal: for a prompt.
-    ///   - client: whom a door makes the request for; nil for this program itself.
+    ///   - client: the client that a door makes the request for; nil for this program itself.
     ///   - cancellation: ends the request early, from any thread.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
@@ -133,7 +133,7 @@ final class DaemonConnection: Sendable {
 
     /// Sends a request whose answer nobody needs, without waiting.
     func post(_ body: WireRequest.OneOf_Body, for client: DoorClient? = nil) {
-        // What an older daemon does not know ends nothing there.
+        // A request that an older daemon does not know ends nothing there.
         guard (try? requireKnown(body, for: client)) != nil else { return }
         guard let call = try? register() else { return }  // A lost connection has already ended what this would end.
         _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }

@@ -17,7 +17,7 @@ package struct DoorClient: Sendable {
     ///
     /// - Parameters:
     ///   - terminal: the client's controlling terminal by its own file, such as `/dev/pts/3`; nil when nobody can be asked there.
-    ///   - label: what this program calls the client. Questions show it as not checked. At most
+    ///   - label: this program's name for the client. Questions show it as not checked. At most
     ///     ``WireLimits/clientLabelByteCount`` bytes.
     package init(accepted connection: UnixSocket, terminal: SharedDescriptor? = nil, label: String = "") throws {
         self.connection = connection
@@ -45,7 +45,7 @@ package struct DoorClient: Sendable {
         SharedDescriptor(try Descriptor(ostiary_open_process(id), from: "pidfd_open"))
     }
 
-    /// What travels with a request: the descriptors and their names.
+    /// The descriptors that travel with a request, and their names.
     ///
     /// - Parameter asks: whether the person may be asked on the client's terminal.
     func passed(asks: Bool) -> (behalf: WireOnBehalf, descriptors: [CInt]) {

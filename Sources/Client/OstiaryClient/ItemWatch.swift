@@ -3,7 +3,7 @@ package import Foundation
 import OstiaryMessages
 import Synchronization
 
-/// What has changed since the program was told last.
+/// The changes since the program was told last.
 package struct ItemNews: Sendable, Equatable {
     package struct Change: Sendable, Equatable {
         package enum Kind: Sendable {
@@ -55,7 +55,7 @@ package final class ItemWatch: Sendable {
     /// thread at a time.
     ///
     /// - Returns: nil when the watch was ended.
-    /// - Throws: the daemon's refusal of what is watched, and `versionMismatch` from a daemon that tells of no items.
+    /// - Throws: the daemon's refusal of the watch, and `versionMismatch` from a daemon that tells of no items.
     package func next() throws -> ItemNews? {
         var delay = Self.firstDelay
         while true {

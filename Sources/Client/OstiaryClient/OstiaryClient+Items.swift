@@ -227,7 +227,7 @@ extension OstiaryClient {
                 body(use.message(contextID: 0, handling)), tail: tail, terminal: terminal,
                 cancellation: use.cancellation)
         }
-        // The context would speak for its own client, and this client be given what the other one was granted.
+        // The context would speak for its own client, and this client would get the other client's grants.
         guard context.isOpen(to: self) else {
             throw OstiaryError(.init(.invalidParameter), "The context belongs to another client.")
         }

@@ -31,7 +31,7 @@ extension OstiaryClient {
     /// has one.
     ///
     /// - Parameters:
-    ///   - accessGroup: one of the program's, whose programs all may use the right; nil for this program alone.
+    ///   - accessGroup: one of the program's groups. All programs of the group may use the right; nil for this program alone.
     ///   - replacing: an existing right of that name is destroyed in the same step; otherwise it is kept and the
     ///     call throws `duplicate`.
     public func createRight(

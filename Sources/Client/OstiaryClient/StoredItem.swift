@@ -16,7 +16,7 @@ public struct StoredItem: Sendable, Equatable {
     public let hasData: Bool
     /// The enclave key that the item stands for.
     public let keyID: Data?
-    /// What stands between the program and the item; nil unless it was listed.
+    /// The lock between the program and the item; nil unless the item was listed.
     package private(set) var lock: ItemLock?
     /// The label of the weakest way to open the item, for example `key-bound`; empty when attributes were not asked for, and from a
     /// daemon that does not say it.
@@ -48,7 +48,7 @@ extension StoredItem {
     }
 }
 
-/// What stands between a program and an item.
+/// The lock between a program and an item.
 package enum ItemLock: Sendable, Equatable {
     /// Reading it asks nobody.
     case open
@@ -56,10 +56,10 @@ package enum ItemLock: Sendable, Equatable {
     case storeLocked
     /// Its rule asks for a proof.
     case needsProof
-    /// Its rule asks for what the context holds, so that reading it asks nobody.
+    /// Its rule asks for proofs that the context holds, so that reading it asks nobody.
     case proofHeld
 
-    /// Nil for an item that was not listed. What this version does not know is no open lock.
+    /// Nil for an item that was not listed. A lock that this version does not know is no open one.
     fileprivate init?(_ lock: WireItemLock) {
         switch lock {
         case .unspecified: return nil

@@ -98,7 +98,7 @@ extension LAError {
     public static var notInteractive: Code { .notInteractive }
 }
 
-// What Apple's LAError does not have. The keys also stand in the userInfo of the `NSError`s of `NSOSStatusErrorDomain`
+// Additions to Apple's LAError. The keys also stand in the userInfo of the `NSError`s of `NSOSStatusErrorDomain`
 // that rights, keys and the right store report.
 extension LAError {
     /// Key of `userInfo`: why, as a stable name of lower-case words, for example `passcode.locked-out`.

@@ -1,11 +1,11 @@
 // Programs that act for others. A request may name the client that it is made for.
 
-/// The client that a door makes a request for. The descriptors that travel with the request say who it is, and all of them are named
+/// The client that a door makes a request for. The descriptors that travel with the request identify it, and all of them are named
 /// here.
 public struct WireOnBehalf: WireMessage, FieldList {
     /// The kinds of the passed descriptors, in their order. No kind comes twice.
     public var descriptors: [WirePassedKind] = []
-    /// What the door calls the client; shown as the door's word. At most ``WireLimits/clientLabelByteCount`` bytes of UTF-8.
+    /// The door's name for the client; shown as the door's word. At most ``WireLimits/clientLabelByteCount`` bytes of UTF-8.
     public var label = ""
 
     public init() {}

@@ -1,6 +1,6 @@
 public import Foundation
 
-// What a program is told of its keychain items and of the store's lock.
+// News for a program of its keychain items and of the store's lock.
 
 /// Answered by ``WireItemNews`` when there is something that the program was not told of on this connection. The first answer of a
 /// connection comes at once.
@@ -15,7 +15,7 @@ public struct WireWatchItemsRequest: WireMessage, FieldList {
     }
 }
 
-/// What has changed since the last answer on the connection. It names items by their ids, and says nothing of their contents.
+/// The changes since the last answer on the connection. It names items by their ids, and says nothing of their contents.
 public struct WireItemNews: WireMessage, FieldList {
     /// Whether items of the class *when unlocked* can be opened now.
     public var unlocked = false

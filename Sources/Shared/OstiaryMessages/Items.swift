@@ -247,7 +247,7 @@ public struct WireItem: WireMessage, FieldList {
     }
 }
 
-/// What stands between a program and an item.
+/// The lock between a program and an item.
 public enum WireItemLock: WireNumber, WireValue {
     case unspecified
     /// Nobody would be asked.
@@ -256,7 +256,7 @@ public enum WireItemLock: WireNumber, WireValue {
     case closed
     /// The item's rule asks for a proof.
     case ruled
-    /// The item's rule asks for what the context holds.
+    /// The item's rule asks for proofs that the context holds.
     case proved
     case UNRECOGNIZED(Int)
 

@@ -10,7 +10,7 @@ public struct WireCreateRightRequest: WireMessage, FieldList {
     public var hasSecret_p = false
     /// For a rule with an application password, which the person chooses now.
     public var question = WireQuestion()
-    /// Since protocol 8: one of the caller's access groups, whose programs all may use the right; empty for the program alone.
+    /// Since protocol 8: one of the caller's access groups. All its programs may use the right; empty for the caller alone.
     public var accessGroup = ""
 
     public init() {}

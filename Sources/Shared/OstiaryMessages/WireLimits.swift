@@ -18,6 +18,6 @@ public enum WireLimits {
     public static let reasonByteCount = 2048
     /// The random bytes of the greeting's nonce. 128 random bits cannot be guessed and never repeat.
     public static let nonceByteCount = 16
-    /// What a door calls its client, in UTF-8. It is shown behind the door's name.
+    /// A door's name for its client, in UTF-8. It is shown behind the door's name.
     public static let clientLabelByteCount = 64
 }

@@ -130,7 +130,7 @@ public struct WireRequest: FrameMessage, WireValue {
 }
 
 extension WireRequest.OneOf_Body {
-    /// The oldest version in which the request means what it says. A program sends it in no older one: there the daemon would not
+    /// The oldest version in which the request has its full meaning. A program sends it in no older one: there the daemon would not
     /// know it, or would overlook a field.
     public var oldestVersion: UInt32 {
         switch self {

@@ -5,7 +5,7 @@ public import ExactNames
 public struct AuditEntry: Equatable, Sendable {
     /// Milliseconds since 1970.
     public var time: UInt64
-    /// Whose record it is; nil for the daemon's own.
+    /// The record's owner; nil for a record of the daemon itself.
     public let owner: OwnerID?
     /// What happened, for example `authorize`. At most 32 bytes.
     public let event: String

@@ -98,7 +98,7 @@ struct PayloadStart: Equatable, Sendable {
 }
 
 extension RawRecord {
-    /// Whose record it is, from its first bytes alone; nil for the daemon's own.
+    /// The record's owner, from its first bytes alone; nil for a record of the daemon itself.
     var owner: OwnerID? {
         let end = PayloadStart.byteCount + OwnerID.byteCount
         guard PayloadStart(payload)?.kind == .entry, payload.count >= end else { return nil }

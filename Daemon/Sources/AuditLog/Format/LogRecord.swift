@@ -19,7 +19,7 @@ public struct LogRecord: Equatable, Sendable {
         /// The first record of a part: the parts before it were closed. Parts are numbered from 1.
         case partStart(number: UInt32, time: UInt64)
 
-        /// Whose record it is; nil for the daemon's own, which are all but the events of owners.
+        /// The record's owner; nil for a record of the daemon itself. All records but the events of owners are the daemon's.
         public var owner: OwnerID? {
             if case .entry(let entry) = self { entry.owner } else { nil }
         }

@@ -19,7 +19,7 @@ extension AuditLog {
         private var tail: ChainTail?
         /// A refused log, for reading; nil also if there is no file.
         private(set) var kept: KeptFile?
-        /// Of each owner who has asked for own records. They are found again in a log that replaces this one.
+        /// The records of each owner who has asked for them. They are found again in a log that replaces this one.
         private var own: [OwnerID: OwnRecords] = [:]
 
         init(state: LogState, tail: consuming ChainTail) {

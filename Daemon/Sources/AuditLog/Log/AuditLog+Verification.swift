@@ -7,8 +7,8 @@ extension AuditLog {
     /// is given. Also checks that no record names a change that the store has not seen. Records may be appended
     /// meanwhile; the check covers those that existed at its start.
     ///
-    /// All of the log is checked for everybody, because a record's owner is only known from a log that fits. What the verdict
-    /// says of it is for the audience: to one owner it names no record of others.
+    /// All of the log is checked for everybody, because a record's owner is only known from a log that fits. The verdict depends
+    /// on the audience: to one owner it names no record of others.
     ///
     /// - Parameter seeds: The seed of an epoch, or nil if it is not at hand; called once for each epoch, in order.
     /// - Throws: ``AuditLogError/io(code:)``, and errors of `seeds` and the anchor store. Damage is a verdict, not an
@@ -230,7 +230,7 @@ private struct Verification: ~Copyable {
 }
 
 extension AuditVerdict {
-    /// The verdict for one owner, `count` of whose records fit. Numbers of records, changes and parts would tell of others.
+    /// The verdict for one owner with `count` records that fit. Numbers of records, changes and parts would tell of others.
     fileprivate func ofOwnRecords(_ count: UInt64) -> AuditVerdict {
         AuditVerdict(
             isIntact: isIntact, recordCount: count, firstMisfit: isIntact ? nil : count, isExact: isExact,

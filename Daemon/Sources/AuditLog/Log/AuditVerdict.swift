@@ -6,7 +6,7 @@ public struct AuditVerdict: Equatable, Sendable {
     /// The number of records that fit, of those that the audience sees.
     public let recordCount: UInt64
     /// Index of the first record that does not fit or is missing; nil if the log is intact. For one owner, it is the number of
-    /// the owner's records before that record, whoever's it is.
+    /// the owner's records before the misfit, even if the misfit is another owner's.
     public let firstMisfit: UInt64?
     /// Whether ``firstMisfit`` is the first changed record. If not, somebody changed that record or an earlier one and
     /// recomputed the hashes. Only the seeds of the epochs can tell which one.

@@ -1,6 +1,6 @@
 public import ExactNames
 
-/// Whose records somebody may read, count and verify.
+/// The records that somebody may read, count and verify.
 public enum LogAudience: Equatable, Sendable {
     /// The administrator: all records. No request of a program leads here.
     case everything

@@ -35,7 +35,7 @@ final class OwnRecords: Sendable {
             marks.append(Mark(index: index, number: count, part: part))
         }
 
-        /// The places of the marks from that of the owner's record with this number on.
+        /// The places of the marks, from the mark of the owner's record with this number on.
         func marks(from number: UInt64) -> Range<Int> {
             var (low, high) = (0, marks.count)
             while low < high {
@@ -138,7 +138,7 @@ extension AuditLog {
     private func ownRecords(
         in range: Range<UInt64>, of view: LogView, _ owner: OwnerID
     ) throws(AuditLogError) -> [LogRecord] {
-        // Those of a part that is missing since it was looked at are left out, and others follow.
+        // Records of a part that is missing since the last look at it are left out, and others follow.
         try records(from: range.lowerBound, limit: range.count, in: view).filter {
             range.contains($0.index) && $0.content.owner == owner
         }

@@ -20,7 +20,7 @@ package final class FaceService: Sendable {
     /// - Parameters:
     ///   - name: the name of the PAM service.
     ///   - helper: how `ostiary-pam` is reached.
-    ///   - user: whose face; nil for the user of this process.
+    ///   - user: the name of the face's owner; nil for the user of this process.
     ///   - systemBus: the socket of the system bus, for the service's module.
     ///   - folder: the folder of service files.
     ///   - trustedUserID: the user to whom the service file must belong; root, except in tests.

@@ -8,14 +8,14 @@ package import UnixSocket
 package struct Asking {
     package let caller: CallerProcess
     package let terminal: SharedDescriptor?
-    /// What a door calls its client; empty without a door.
+    /// The door's label for its client; empty without a door.
     package let clientLabel: String
     package let question: QuestionStyle
     package let cancellation: RequestCancellation
     /// A password that the program gave the context beforehand.
     package var applicationPassword: Credential?
 
-    /// Who waits for turns.
+    /// The program that waits for turns, and the cancellation of its wait.
     package var requester: StretchRequester {
         StretchRequester(program: caller.program.ofOwner, cancellation: cancellation)
     }

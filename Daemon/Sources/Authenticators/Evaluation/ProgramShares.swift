@@ -36,7 +36,7 @@ package struct ProgramShares: Sendable {
     /// Counts one more for `program`.
     package mutating func take(for program: ProgramOfOwner) throws(Refused) {
         guard counts[program, default: 0] < limits.ofProgram else { throw .program }
-        // Before the total: an owner who holds their share learns nothing of what others hold.
+        // Before the total: an owner who holds their share learns nothing of the others' shares.
         guard limits.ofOwner >= limits.total || count(of: program.owner) < limits.ofOwner else { throw .owner }
         guard counts.values.reduce(0, +) < limits.total else { throw .total }
         counts[program, default: 0] += 1

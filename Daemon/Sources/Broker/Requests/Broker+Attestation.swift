@@ -85,7 +85,7 @@ extension Broker {
     // MARK: the key
 
     private func attestingEnclave() throws(Refusal) -> any AttestingEnclave {
-        // The key is the machine's: each user could use what another one enrolled.
+        // The key is the machine's: each user could use another user's enrolment.
         guard configuration.serves.sole != nil else {
             throw Refusal(
                 .operationNotPermitted,

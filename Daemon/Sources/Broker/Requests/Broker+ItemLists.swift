@@ -3,7 +3,7 @@ import ProtectedObjects
 import Refusals
 import Sessions
 
-/// Finding items without a question: locked ones are listed, and what keeps them from being read.
+/// Finding items without a question: locked ones are listed with their locks.
 extension Broker {
     /// Such a find asks nobody and releases nothing, and it cannot say of which host a locked item is.
     static func requireList(_ body: WireFindItemsRequest) throws(Refusal) {
@@ -20,8 +20,8 @@ extension Broker {
         }
     }
 
-    /// Lists one item. It has attributes only if nobody has to prove anything for them: those that a context's proof would open are
-    /// not shown, since each reading would count as a use of the proof.
+    /// Lists one item. Its attributes are shown only if nobody has to prove anything for them. Attributes that a context's proof would
+    /// open are not shown, since each reading would count as a use of the proof.
     ///
     /// - Returns: whether the item's class must still be open when the list is sent.
     func list(

@@ -65,7 +65,7 @@ final class ItemProofs {
         return try opener.isProtected && !isHeld(opener)
     }
 
-    /// Whether what the context holds satisfies the item's rule.
+    /// Whether the context's proofs and password satisfy the item's rule.
     private func isHeld(_ opener: ItemOpener) throws -> Bool {
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return false }
         var held = exchange.account.held(in: context, for: opener.limited).factors
@@ -73,7 +73,7 @@ final class ItemProofs {
         return requirement.alternatives.contains(where: held.satisfies)
     }
 
-    /// What stands between the program and the item.
+    /// The lock between the program and the item.
     func lock(of opener: ItemOpener) throws -> WireItemLock {
         guard try opener.isOpen else { return .closed }
         guard opener.isProtected else { return .open }

@@ -24,7 +24,7 @@ enum SlotLayout {
     }
 }
 
-/// Reads what this module wrote with `CanonicalWriter`; every shortage is ``SlotError/malformed``.
+/// Reads bytes that this module wrote with `CanonicalWriter`; every shortage is ``SlotError/malformed``.
 struct SlotReader {
     private var fields: CanonicalReader
 

@@ -161,7 +161,7 @@ package struct ItemStore: Sendable {
     /// The next items of a selection from `begin` on: at most `limit`, and no more than fit into one page.
     ///
     /// - Parameters:
-    ///   - requester: whose turns a long reading waits for; nil for one that waits for none.
+    ///   - requester: the program whose turns a long reading waits for; nil for a reading that waits for none.
     ///   - leavesOut: whether an item does not count; nil when each does.
     package func batch(
         _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
@@ -224,7 +224,7 @@ package struct ItemStore: Sendable {
     /// Lends all items of a selection from `begin` on, at most `limit`, one after the other, in pieces. Unreadable ones are left
     /// out.
     ///
-    /// - Parameter requester: whose turns a long reading waits for; nil for one that waits for none.
+    /// - Parameter requester: the program whose turns a long reading waits for; nil for a reading that waits for none.
     package func forEach(
         _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
         _ body: (ItemOpener) throws -> Void
@@ -272,8 +272,8 @@ package struct ItemStore: Sendable {
 
     /// All items of a selection, to be changed together; read in pieces.
     ///
-    /// - Parameter requester: whose turns a long reading waits for; nil for one that waits for none, as one that holds
-    ///   `OwnerAccount.changing`: see ``StretchTurns/withTurn(as:_:)``.
+    /// - Parameter requester: the program whose turns a long reading waits for; nil for a reading that waits for none. A reading that
+    ///   holds `OwnerAccount.changing` waits for none: see ``StretchTurns/withTurn(as:_:)``.
     /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
     package func all(_ selection: VisibleItems, waitingAs requester: StretchRequester?) throws -> [ItemOpener] {
         var (openers, byteCount): ([ItemOpener], Int) = ([], 0)

@@ -362,7 +362,7 @@ package struct RightStore {
     /// Destroys those of the listed rights that are still there, on a full disk too; returns which. When one of them may not be
     /// deleted, none is.
     ///
-    /// - Parameter listed: what ``list(application:as:)`` gave. It waits for its turn, so it comes before `OwnerAccount.changing`.
+    /// - Parameter listed: the result of ``list(application:as:)``, which waits for its turn and so comes before `OwnerAccount.changing`.
     package func removeAll(_ listed: [ObjectRecord]) throws -> [ObjectRecord] {
         try listed.forEach(Self.requireRemovable)
         let removed = try vault.write("right.remove-all", usingReserve: true, irrevocable: .withinAllowance) { writer in

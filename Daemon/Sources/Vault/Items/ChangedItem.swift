@@ -3,9 +3,9 @@ public struct ChangedItem: Sendable {
     public let owner: VaultID
     public let id: VaultID
     public let itemClass: ItemClass
-    /// What found it before; nil for one that was added.
+    /// The search terms that found it before; nil for an added item.
     let former: ItemIndex?
-    /// What finds it now; nil for one that was removed.
+    /// The search terms that find it now; nil for a removed item.
     let present: ItemIndex?
 
     /// How the results of a query have changed by it.
@@ -13,8 +13,8 @@ public struct ChangedItem: Sendable {
         case added, changed, removed
     }
 
-    /// What one of the queries would notice of the change; nil if none of them finds the item, before or now. Where the item begins
-    /// or ceases to match, it counts as added or removed.
+    /// The effect on the results of the queries; nil if none of them finds the item, before or now. An item that begins or ceases to
+    /// match counts as added or removed.
     public func effect(on queries: [ItemQuery]) -> Effect? {
         func isFound(_ index: ItemIndex?) -> Bool {
             guard let index else { return false }
@@ -32,7 +32,7 @@ public struct ChangedItem: Sendable {
 /// The items that one transaction changed.
 public struct ChangedItems: Sendable {
     public internal(set) var items: [ChangedItem] = []
-    /// The owners whose whole list is another one now. Their items are not among ``items``.
+    /// The owners whose whole list was replaced. Their items are not among ``items``.
     public internal(set) var relistedOwners: Set<VaultID> = []
 
     var isEmpty: Bool { items.isEmpty && relistedOwners.isEmpty }
@@ -40,9 +40,9 @@ public struct ChangedItems: Sendable {
 
 /// Is told of changes of keychain items.
 public protocol ItemListener: Sendable {
-    /// Whether anybody wants to hear of changes. Asked at each commit, when whoever reads sees its changes.
+    /// Whether anybody wants to hear of changes. Asked at each commit, when readers see its changes.
     var isListening: Bool { get }
 
-    /// A transaction is on disk. Called in the order of transactions, by the thread that commits, for whose sake nothing may wait here.
+    /// A transaction is on disk. Called in the order of transactions, by the thread that commits: the listener must not wait.
     func itemsHaveChanged(_ changes: ChangedItems)
 }

@@ -201,8 +201,8 @@ final class ItemCatalogue: ListContent {
     var changeCount: Int { changes.count }
     var changedBuckets: Set<Int> { Set(changes.map(\.bucket)) }
 
-    /// The items that the running transaction made findable by other terms, added or removed; each once. One whose keys alone are
-    /// others is not among them.
+    /// The items that the running transaction made findable by other terms, added or removed; each once. An item with only other
+    /// keys is not among them.
     func changedItems(of owner: VaultID) -> [ChangedItem] {
         var seen: Set<Int> = []
         return changes.compactMap { change in

@@ -237,7 +237,7 @@ final class TransactionQueue: @unchecked Sendable {
                 try database.commitPrepared()
             }
             committedPageCount = pageCount
-            // A listener that comes after this reads later than this commit: nobody uses the lists until its end.
+            // A listener that comes after this line reads later than this commit: nobody uses the lists until its end.
             let listener = itemListener.withLock { $0 }.flatMap { $0.isListening ? $0 : nil }
             let changedItems = listener == nil ? nil : lists.changedItems()
             lists.commit(root)

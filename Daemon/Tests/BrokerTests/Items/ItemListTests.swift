@@ -12,7 +12,7 @@ import Testing
 @testable import BrokerTestSupport
 @testable import ProtectedObjects
 
-/// Finding without a question: what is locked is listed, and nothing of it is released.
+/// Finding without a question: locked items are listed, and nothing of them is released.
 @Suite("Items that are listed", .timeLimit(.minutes(10)))
 struct ItemListTests {
     private let fixture: BrokerFixture
@@ -62,7 +62,7 @@ struct ItemListTests {
         }
     }
 
-    // MARK: what is listed
+    // MARK: listed items
 
     @Test func `a locked store lists every item with its lock, and asks, records and opens nothing`() throws {
         let recorded = fixture.broker.store.log.audit.recordCount
@@ -147,7 +147,7 @@ struct ItemListTests {
         #expect(try refusal { _ = try client.listItems(foreign) } == .missingEntitlement)
     }
 
-    // MARK: what contradicts itself
+    // MARK: contradictory requests
 
     @Test(arguments: 0..<6) func `a list that would ask, release, or leave out is refused`(number: Int) throws {
         let changes: [(inout WireFindItemsRequest) -> Void] = [

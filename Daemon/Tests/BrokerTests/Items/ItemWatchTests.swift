@@ -17,7 +17,7 @@ import Testing
 @testable import Sessions
 @testable import Vault
 
-/// What programs are told of their items and of the store's lock, and what they are not told.
+/// Programs hear of their own items and of the store's lock, and of nothing else.
 @Suite("Watching items", .timeLimit(.minutes(10)))
 struct ItemWatchTests {
     private static let all = [TestClient.query(synchronizable: .any)]

@@ -20,7 +20,8 @@ final class Caller {
     /// Where a caller runs in its terminal.
     enum Place { case foreground, background }
 
-    /// Starts a caller on a terminal. It connects to the daemon, or to another socket. `next` is what it executes when ``executeNext(_:)`` is called.
+    /// Starts a caller on a terminal. It connects to the daemon, or to another socket. It executes the command `next` when
+    /// ``executeNext(_:)`` is called.
     convenience init(
         at folders: DaemonFolders, on terminal: PseudoTerminal, _ place: Place = .foreground,
         program: String = Caller.program, connectingTo socket: String? = nil, next: [String] = []

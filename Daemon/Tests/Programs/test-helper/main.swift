@@ -4,7 +4,7 @@ import Glibc
 import HelperProcesses
 import UnixSocket
 
-// A helper that does what its messages say, its faults too. Its connection has the number 6 or 3.
+// A helper that obeys its messages, even to faults. Its connection has the number 6 or 3.
 //
 // As `test-helper connect PATH MANAGER HELPER` it is a daemon that connects to a socket and prints the error.
 

@@ -90,6 +90,6 @@ extension SecKey: ItemObject {
         .canUnwrap,
     ]
 
-    /// What is said of the object and not of its item.
+    /// Attributes of the object and not of its item.
     private static let ofObject: Set<AttributeName> = [.isPermanent, .accessControl, .tokenObjectID]
 }

@@ -12,7 +12,7 @@ struct JSONFlag: ParsableArguments {
         arguments.prefix { $0 != "--" }.contains("--json")
     }
 
-    /// Says what a command did that has no other result: an object for programs, or a notice for people.
+    /// Reports the act of a command that has no other result: an object for programs, or a notice for people.
     func announce(_ notice: String, _ document: some Encodable) throws {
         if isGiven { return try JSONOutput.print(document) }
         StandardError.line(notice)

@@ -110,7 +110,7 @@ void ostiary_wipe(void *address, size_t count);
 // Cryptographic randomness (getrandom). 0 on success.
 int ostiary_random(void *bytes, size_t count);
 
-// What a passed descriptor is of.
+// The kind of a passed descriptor.
 typedef enum {
   OSTIARY_PASSED_OTHER = 0,
   OSTIARY_PASSED_DEVICE = 1,   // a character device, as a terminal is
@@ -118,7 +118,7 @@ typedef enum {
   OSTIARY_PASSED_PROCESS = 3,  // a pidfd
 } ostiary_passed_kind;
 
-// Says what a passed descriptor is of, if it is a character device, or with `takes_client` a socket or a pidfd. Otherwise
+// Gives the kind of a passed descriptor, if it is a character device, or with `takes_client` a socket or a pidfd. Otherwise
 // returns OSTIARY_PASSED_OTHER and closes the descriptor, unless this process has the same file open. Does nothing else with it,
 // because another operation might wait for the process that serves its file system.
 ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client);
