@@ -28,19 +28,11 @@ final class EnvironmentWatches: Sendable {
 
     /// - Throws: `tooMany` when the connection, its program, its owner's programs or all programs have as many as they may.
     func add(_ watch: EnvironmentWatch) throws(Refusal) {
-        let refusal: Refusal? = state.withLock { state in
-            guard state.watches[ObjectIdentifier(watch.session)] == nil else { return Self.repeated }
-            do throws(ProgramShares.Refused) { try state.shares.take(for: watch.program) } catch {
-                return switch error {
-                case .program: Self.tooManyOfProgram(state.shares.limits.ofProgram)
-                case .owner: Self.tooManyOfOwner(state.shares.limits.ofOwner)
-                case .total: Self.tooMany
-                }
-            }
+        try state.withLock { (state) throws(Refusal) in
+            guard state.watches[ObjectIdentifier(watch.session)] == nil else { throw Self.repeated }
+            try state.shares.take(for: watch.program, refusing: Self.refusals)
             state.watches[ObjectIdentifier(watch.session)] = watch
-            return nil
         }
-        if let refusal { throw refusal }
     }
 
     /// Takes the watch of `session` away. The caller must answer it. Nil when there is none, or it has another id than
@@ -69,22 +61,20 @@ final class EnvironmentWatches: Sendable {
         .tooMany, "The connection watches the environment already; a second watch needs a connection of its own.",
         cause: "environment.watched")
 
-    private static func tooManyOfProgram(_ limit: Int) -> Refusal {
-        Refusal(
-            .tooMany,
-            "\(limit) processes of this program watch the environment already; end one, or ask without waiting.",
-            cause: "environment.too-many-watches")
-    }
-
-    private static func tooManyOfOwner(_ limit: Int) -> Refusal {
-        Refusal(
-            .tooMany,
-            "\(limit) processes of this user watch the environment already; end one, or ask without waiting.",
-            cause: "environment.too-many-watches-of-owner")
-    }
-
-    /// It names no number: that would tell one owner about the programs of another.
-    private static let tooMany = Refusal(
-        .tooMany, "Too many processes watch the environment already; ask without waiting.",
-        cause: "environment.too-many-watches-in-all")
+    private static let refusals = ShareRefusals(
+        program: { limit in
+            Refusal(
+                .tooMany,
+                "\(limit) processes of this program watch the environment already; end one, or ask without waiting.",
+                cause: "environment.too-many-watches")
+        },
+        owner: { limit in
+            Refusal(
+                .tooMany,
+                "\(limit) processes of this user watch the environment already; end one, or ask without waiting.",
+                cause: "environment.too-many-watches-of-owner")
+        },
+        total: Refusal(
+            .tooMany, "Too many processes watch the environment already; ask without waiting.",
+            cause: "environment.too-many-watches-in-all"))
 }

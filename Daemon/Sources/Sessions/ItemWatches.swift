@@ -118,26 +118,18 @@ package final class ItemWatches: ItemListener {
     /// - Throws: `tooMany` when a request of the connection waits already, or when the program, its owner's programs or all programs have
     ///   as many watches as they may.
     package func wait(_ requestID: UInt64, of session: Session, for items: WatchedItems) throws(Refusal) {
-        let refusal: Refusal? = state.withLock { state in
+        try state.withLock { (state) throws(Refusal) in
             let key = ObjectIdentifier(session)
             if state.watches[key] == nil {
                 let watch = Watch(session, items)
-                do throws(ProgramShares.Refused) { try state.shares.take(for: watch.program) } catch {
-                    return switch error {
-                    case .program: Self.tooManyOfProgram(state.shares.limits.ofProgram)
-                    case .owner: Self.tooManyOfOwner(state.shares.limits.ofOwner)
-                    case .total: Self.tooMany
-                    }
-                }
+                try state.shares.take(for: watch.program, refusing: Self.refusals)
                 state.watches[key] = watch
                 count.add(1, ordering: .sequentiallyConsistent)
             }
-            guard state.watches[key]?.requestID == nil else { return Self.repeated }
+            guard state.watches[key]?.requestID == nil else { throw Self.repeated }
             state.watches[key]?.turn(to: items)
             state.watches[key]?.requestID = requestID
-            return nil
         }
-        if let refusal { throw refusal }
         answerReady()
     }
 
@@ -167,21 +159,19 @@ package final class ItemWatches: ItemListener {
         .tooMany, "The connection watches its items already; a second watch needs a connection of its own.",
         cause: "item.watched")
 
-    private static func tooManyOfProgram(_ limit: Int) -> Refusal {
-        Refusal(
-            .tooMany, "\(limit) connections of this program watch items already; end one.",
-            cause: "item.too-many-watches")
-    }
-
-    private static func tooManyOfOwner(_ limit: Int) -> Refusal {
-        Refusal(
-            .tooMany, "\(limit) connections of this user's programs watch items already; end one.",
-            cause: "item.too-many-watches-of-owner")
-    }
-
-    /// It names no number: a number would tell one owner about the programs of another.
-    private static let tooMany = Refusal(
-        .tooMany, "Too many programs watch items already; try again later.", cause: "item.too-many-watches-in-all")
+    private static let refusals = ShareRefusals(
+        program: { limit in
+            Refusal(
+                .tooMany, "\(limit) connections of this program watch items already; end one.",
+                cause: "item.too-many-watches")
+        },
+        owner: { limit in
+            Refusal(
+                .tooMany, "\(limit) connections of this user's programs watch items already; end one.",
+                cause: "item.too-many-watches-of-owner")
+        },
+        total: Refusal(
+            .tooMany, "Too many programs watch items already; try again later.", cause: "item.too-many-watches-in-all"))
 
     // MARK: changes
 

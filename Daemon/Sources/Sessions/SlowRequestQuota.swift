@@ -14,34 +14,22 @@ package final class SlowRequestQuota: Sendable {
     /// Counts one request of `program` in; refuses when the program, its owner's programs or all programs have as many as
     /// they may.
     func take(for program: ProgramOfOwner) throws(Refusal) {
-        let refusal: Refusal? = shares.withLock { shares in
-            do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
-                return switch error {
-                case .program: Self.tooManyOfProgram(shares.limits.ofProgram)
-                case .owner: Self.tooManyOfOwner(shares.limits.ofOwner)
-                case .total: Self.tooMany
-                }
-            }
-            return nil
-        }
-        if let refusal { throw refusal }
+        try shares.withLock { (shares) throws(Refusal) in try shares.take(for: program, refusing: Self.refusals) }
     }
 
     func giveBack(_ program: ProgramOfOwner) { shares.withLock { $0.giveBack(program) } }
 
-    private static func tooManyOfProgram(_ count: Int) -> Refusal {
-        Refusal(
-            .tooMany, "\(count) requests of this program wait already; try again when one has ended.",
-            cause: "request.too-many-of-program")
-    }
-
-    private static func tooManyOfOwner(_ count: Int) -> Refusal {
-        Refusal(
-            .tooMany, "\(count) requests of this user's programs wait already; try again when one has ended.",
-            cause: "request.too-many-of-owner")
-    }
-
-    /// It names no number: that would tell one owner about the requests of another.
-    private static let tooMany = Refusal(
-        .tooMany, "Too many requests of all programs wait already; try again.", cause: "request.too-many-in-all")
+    private static let refusals = ShareRefusals(
+        program: { count in
+            Refusal(
+                .tooMany, "\(count) requests of this program wait already; try again when one has ended.",
+                cause: "request.too-many-of-program")
+        },
+        owner: { count in
+            Refusal(
+                .tooMany, "\(count) requests of this user's programs wait already; try again when one has ended.",
+                cause: "request.too-many-of-owner")
+        },
+        total: Refusal(
+            .tooMany, "Too many requests of all programs wait already; try again.", cause: "request.too-many-in-all"))
 }

@@ -25,15 +25,12 @@ package final class CredentialQuota: Sendable {
     /// Counts one password of `program` in; refuses when the program, its owner's programs or all programs hold as many as
     /// they may.
     package func take(for program: ProgramOfOwner) throws(Refusal) -> Place {
-        let refusal: Refusal? = shares.withLock { shares in
-            do throws(ProgramShares.Refused) { try shares.take(for: program) } catch {
-                return error == .owner ? Self.tooManyOfOwner : Self.tooMany
-            }
-            return nil
-        }
-        if let refusal { throw refusal }
+        try shares.withLock { (shares) throws(Refusal) in try shares.take(for: program, refusing: Self.refusals) }
         return Place(self, program)
     }
+
+    private static let refusals = ShareRefusals(
+        program: { _ in tooMany }, owner: { _ in tooManyOfOwner }, total: tooMany)
 
     private static let tooManyOfOwner = Refusal(
         .tooMany, "This user's programs hold too many passwords in contexts; release contexts that are not needed.",
