@@ -136,10 +136,9 @@ package struct OpenedStore: Sendable {
     ) throws -> OpenedOwner? {
         guard let user = configuration.serves.sole else { return nil }
         do {
-            let owner = try StoredOwner.find(
+            return try OpenedOwner(
                 user, adopting: configuration.adoptedUserName, in: vault, enclave: enclave,
                 serves: configuration.serves)
-            return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
         } catch let error as OwnerOpeningError { throw BrokerOpeningError.owner(error) }
     }
 

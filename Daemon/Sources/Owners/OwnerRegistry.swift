@@ -48,9 +48,7 @@ package final class OwnerRegistry: Sendable {
     /// - Throws: ``OwnerOpeningError``, and errors of store and enclave.
     package func enter(_ user: SystemUser) throws -> OwnerStay {
         try enter(user) { [store, serves] in
-            let (vault, enclave) = (store.vault, store.enclave)
-            let owner = try StoredOwner.find(user, in: vault, enclave: enclave, serves: serves)
-            return OpenedOwner(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
+            try OpenedOwner(user, in: store.vault, enclave: store.enclave, serves: serves)
         }
     }
 

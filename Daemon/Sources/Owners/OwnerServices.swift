@@ -21,6 +21,17 @@ package struct OpenedOwner {
     package init(user: SystemUser, id: VaultID, ring: KeyRing) {
         (self.user, self.id, self.ring) = (user, id, ring)
     }
+
+    /// Opens the keys of `user`, whom the store has or takes: see ``StoredOwner/find(_:adopting:in:enclave:serves:)``.
+    ///
+    /// - Throws: ``OwnerOpeningError``, and errors of store and enclave.
+    package init(
+        _ user: SystemUser, adopting adoptedName: String? = nil, in vault: Vault, enclave: any Enclave,
+        serves: ServedUsers
+    ) throws {
+        let owner = try StoredOwner.find(user, adopting: adoptedName, in: vault, enclave: enclave, serves: serves)
+        self.init(user: user, id: owner.id, ring: try owner.keyRing(in: vault, enclave: enclave))
+    }
 }
 
 /// One store: the parts that all of its owners share.

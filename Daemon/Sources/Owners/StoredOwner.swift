@@ -3,7 +3,7 @@ import AccessControl
 import ExactNames
 import Foundation
 import KeySlots
-package import OwnerKeys
+import OwnerKeys
 package import Vault
 
 /// A user that this daemon serves, as the store knows them: a random id, with name and uid, since uids are reused.
@@ -94,7 +94,7 @@ package struct StoredOwner {
     }
 
     /// The key pairs, with the private halves that open without a passcode.
-    package func keyRing(in vault: Vault, enclave: any Enclave) throws -> KeyRing {
+    func keyRing(in vault: Vault, enclave: any Enclave) throws -> KeyRing {
         let storage = KeyPairStorage(enclave: enclave, owner: id, storeID: vault.storeID)
         let stored = try vault.read { try $0.keyPairs(owner: id) }
         let records = stored.compactMap(\.record)
