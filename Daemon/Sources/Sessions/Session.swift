@@ -69,9 +69,7 @@ package final class Session: Sendable {
         slow = SlowRequests(
             quota: services.slowRequests, readings: services.readings, program: caller.program.ofOwner)
         grantEnds = GrantEnds(trail: account.trail, thread: services.grantEnds)
-        contexts = ContextTable(
-            clock: services.clock, lifetime: services.contextLifetime, numbers: contextNumbers,
-            ended: grantEnds.reporter(of: caller.program))
+        contexts = services.makeContexts(contextNumbers, ended: grantEnds.reporter(of: caller.program))
         clients = DoorClients(quota: services.clients)
         greeting = WireGreeting(
             .ofThisBuild, random: Data(exposing: SecretBytes(random: WireLimits.nonceByteCount)))
@@ -79,9 +77,7 @@ package final class Session: Sendable {
 
     /// Contexts of a client.
     func makeContexts(of program: CallerProgram) -> ContextTable {
-        ContextTable(
-            clock: services.clock, lifetime: services.contextLifetime, numbers: contextNumbers,
-            ended: grantEnds.reporter(of: program))
+        services.makeContexts(contextNumbers, ended: grantEnds.reporter(of: program))
     }
 
     /// The connected program and the clients that it acts for, with their grants.
@@ -241,10 +237,7 @@ package final class Session: Sendable {
             case .connectionUnlessEnclaveIsSlow:
                 if services.isEnclaveImmediate { try answer(request) } else { try startSlow(request) }
             case .connectionUnlessAsking:
-                do { try answer(request) } catch is PersonNeeded {
-                    guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
-                    try startSlow(request)
-                } catch is OwnThreadNeeded { try read(request) }
+                do { try answerOrAsk(request) } catch is OwnThreadNeeded { try read(request) }
             case .ownUntilWaiting: try startWatch(request)
             case .connectionUntilWaiting: do { try answer(request) } catch is LeftWaiting {}
             }
@@ -310,9 +303,25 @@ package final class Session: Sendable {
         }
         guard !isStarted else { return cancelRequests(ofEnded: request.client) }
         guard request.client == nil else { throw DoorRefusal.tooManyReadings }
-        do { try answer(request) } catch is PersonNeeded {
-            guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
+        try answerOrAsk(request)
+    }
+
+    private func answerOrAsk(_ request: IncomingRequest) throws {
+        try withoutPerson(for: request) {
+            try answer(request)
+        } again: {
             try startSlow(request)
+        }
+    }
+
+    /// Does `work`, which asks nobody. If it needs a person, the request begins again with `again`, or is refused if it
+    /// withholds its question.
+    private func withoutPerson<Result: ~Copyable>(
+        for request: IncomingRequest, _ work: () throws -> Result, again: () throws -> Result
+    ) throws -> Result {
+        do { return try work() } catch is PersonNeeded {
+            guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
+            return try again()
         }
     }
 
@@ -351,13 +360,15 @@ package final class Session: Sendable {
 
     /// A reading asks nobody. One that must ask begins again, as a request that does.
     private func readingReply(to request: IncomingRequest, _ cancellation: RequestCancellation) throws -> Reply {
-        do { return try self.reply(to: exchange(request, endedBy: cancellation)) } catch is PersonNeeded {}
-        guard !request.row.withholdsQuestion else { throw Refusal.questionNeeded }
-        var reply: Reply?
-        try slow.asking(request.id, for: request.client) {
-            reply = try self.reply(to: exchange(request, endedBy: cancellation, asks: true))
+        try withoutPerson(for: request) {
+            try reply(to: exchange(request, endedBy: cancellation))
+        } again: {
+            var reply: Reply?
+            try slow.asking(request.id, for: request.client) {
+                reply = try self.reply(to: exchange(request, endedBy: cancellation, asks: true))
+            }
+            return reply.take()!
         }
-        return reply.take()!
     }
 
     // MARK: watching the environment

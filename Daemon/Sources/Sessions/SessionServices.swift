@@ -1,6 +1,7 @@
 package import Logging
 package import Owners
 package import Passcodes
+import ProtectedObjects
 package import Threading
 
 /// The parts that all sessions of a daemon share.
@@ -35,5 +36,10 @@ package final class SessionServices: Sendable {
         self.log = log
         itemWatches = ItemWatches(limits.itemWatches)
         environment = EnvironmentFollower(of: owners, limits.watches, clock: clock, log: log)
+    }
+
+    /// Contexts of a connected program or a client, numbered with the others of its connection.
+    func makeContexts(_ numbers: ContextNumbers, ended: @escaping GrantEndHandler) -> ContextTable {
+        ContextTable(clock: clock, lifetime: contextLifetime, numbers: numbers, ended: ended)
     }
 }
