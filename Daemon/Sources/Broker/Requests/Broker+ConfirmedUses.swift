@@ -46,10 +46,7 @@ extension Broker {
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
         let account = exchange.account
-        let object = try account.rights.find(id: id, usableBy: exchange.accessGroups)
-        let label = object.kind == .enclaveKey ? account.items.label(ofKey: object) : nil
-        let opener = try RightOpener(
-            object, label: label, in: vault, ring: account.ring, stretching: account.stretching)
+        let opener = try opener(ofRight: id, exchange)
         guard opener.accessControl.confirmsEachSignature else { throw Self.confirmsNothing }
         let evaluation = try account.evaluator.evaluate(demand(opener), asking: asking)
         let right = try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: enclave) }

@@ -80,10 +80,7 @@ extension Broker {
 
     private func authorizeRight(_ bytes: Data, _ body: WireAuthorizeRequest, _ exchange: Exchange) throws -> Reply {
         guard let id = VaultID(bytes: bytes) else { throw RightStore.notFound }
-        let object = try exchange.account.rights.find(id: id, usableBy: exchange.accessGroups)
-        let label = object.kind == .enclaveKey ? exchange.account.items.label(ofKey: object) : nil
-        let opener = try RightOpener(
-            object, label: label, in: vault, ring: exchange.account.ring, stretching: exchange.account.stretching)
+        let opener = try opener(ofRight: id, exchange)
         guard !opener.accessControl.confirmsEachSignature else { throw Self.confirmsEachSignature }
         let limited = opener.limited
         if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, exchange) }
@@ -168,6 +165,15 @@ extension Broker {
     }
 
     // MARK: shared
+
+    /// The opener of a right or key that the program may use.
+    func opener(ofRight id: VaultID, _ exchange: Exchange) throws -> RightOpener {
+        let account = exchange.account
+        let object = try account.rights.find(id: id, usableBy: exchange.accessGroups)
+        let label = object.kind == .enclaveKey ? account.items.label(ofKey: object) : nil
+        return try RightOpener(
+            object, label: label, in: vault, ring: account.ring, stretching: account.stretching)
+    }
 
     /// Records an authorization and then keeps it, in one step, unless it was ended while the person was asked: then it is
     /// neither recorded nor kept.

@@ -181,13 +181,14 @@ extension Broker {
         let needsAttributes = body.returnsAttributes || selection.host != nil || opener.isProtected
         guard needsAttributes else {
             try opener.requireOpen()
-            return page.add(opener.record, nil, strength: "", data: body.returnsData ? try opener.data(by: nil) : nil)
+            return page.add(opener.record, nil, strength: nil, data: body.returnsData ? try opener.data(by: nil) : nil)
         }
         let attributes = try opener.attributes()
         guard selection.admits(attributes) else { return }
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
-            opener.record, body.returnsAttributes ? attributes : nil, strength: proofs.strengths.label(of: opener),
+            opener.record, body.returnsAttributes ? attributes : nil,
+            strength: body.returnsAttributes ? proofs.strengths.label(of: opener) : nil,
             data: body.returnsData ? try data(of: opener, by: proof, exchange) : nil, by: proof)
     }
 

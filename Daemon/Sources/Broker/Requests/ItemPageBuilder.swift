@@ -29,20 +29,14 @@ struct ItemPageBuilder: ~Copyable {
 
     /// - Parameters:
     ///   - attributes: nil when they are not to be shown.
-    ///   - strength: the label of the weakest way to open the item; shown with the attributes.
+    ///   - strength: the label of the weakest way to open the item; nil when it and the rule are not to be shown.
     ///   - proof: nil for an item that asks for nothing.
     mutating func add(
-        _ record: ItemRecord, _ attributes: ItemAttributes?, strength: @autoclosure () -> String,
+        _ record: ItemRecord, _ attributes: ItemAttributes?, strength: String?,
         data: consuming SecretBytes? = nil, by proof: Evaluation? = nil
     ) {
         if let proof { proved.append((record.logName, proof)) }
-        var item = Self.item(record)
-        if let attributes {
-            item.attributes = attributes.wire
-            item.accessControl = record.accessControl
-            item.shownAccessControl = attributes.shownAccessControl
-            item.strength = strength()
-        }
+        var item = Self.show(record, attributes, strength: strength)
         if let data = data.take() {
             if proof == nil { freeNames.append(record.logName) }
             item.dataByteCount = UInt32(data.count)
@@ -58,25 +52,25 @@ struct ItemPageBuilder: ~Copyable {
     mutating func list(
         _ record: ItemRecord, _ lock: WireItemLock, _ attributes: ItemAttributes?, strength: String?
     ) {
-        var item = Self.item(record)
+        var item = Self.show(record, attributes, strength: strength)
         item.lock = lock
-        if let strength {
-            item.accessControl = record.accessControl
-            item.strength = strength
-        }
-        if let attributes {
-            item.attributes = attributes.wire
-            item.shownAccessControl = attributes.shownAccessControl
-        }
         page.items.append(item)
     }
 
-    private static func item(_ record: ItemRecord) -> WireItem {
+    private static func show(_ record: ItemRecord, _ attributes: ItemAttributes?, strength: String?) -> WireItem {
         .with {
             $0.itemID = record.id.bytes
             $0.itemClass = record.itemClass.name
             $0.hasData_p = record.payload != nil
             $0.keyID = record.keyID?.bytes ?? Data()
+            if let attributes {
+                $0.attributes = attributes.wire
+                $0.shownAccessControl = attributes.shownAccessControl
+            }
+            if let strength {
+                $0.accessControl = record.accessControl
+                $0.strength = strength
+            }
         }
     }
 

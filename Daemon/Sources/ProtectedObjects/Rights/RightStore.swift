@@ -216,25 +216,25 @@ package struct RightStore {
 
     /// The right with this id in one of `groups`; others count as not found.
     package func find(id: VaultID, groups: [ExactName]) throws -> ObjectRecord {
-        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .right,
-            groups.contains(object.attributes.group)
-        else { throw Self.notFound }
-        return object
+        try find(id, [.right], in: groups, orElse: Self.notFound)
     }
 
     /// The key with this id in one of `groups`; others count as not found.
     package func findKey(id: VaultID, groups: [ExactName]) throws -> ObjectRecord {
-        guard let object = try vault.read({ try $0.object(id, owner: owner) }), object.kind == .enclaveKey,
-            groups.contains(object.attributes.group)
-        else { throw Self.keyNotFound }
-        return object
+        try find(id, [.enclaveKey], in: groups, orElse: Self.keyNotFound)
     }
 
     /// The right or key with this id in one of `groups`, whose programs may use it.
     package func find(id: VaultID, usableBy groups: [ExactName]) throws -> ObjectRecord {
-        guard let object = try vault.read({ try $0.object(id, owner: owner) }),
-            [.right, .enclaveKey].contains(object.kind), groups.contains(object.attributes.group)
-        else { throw Self.unknownID }
+        try find(id, [.right, .enclaveKey], in: groups, orElse: Self.unknownID)
+    }
+
+    private func find(
+        _ id: VaultID, _ kinds: [ObjectKind], in groups: [ExactName], orElse refusal: Refusal
+    ) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: owner) }), kinds.contains(object.kind),
+            groups.contains(object.attributes.group)
+        else { throw refusal }
         return object
     }
 
