@@ -93,6 +93,4 @@ package struct SessionLimits: Equatable, Sendable {
     static let endSeconds = 3
     /// Keys of one connection that wait for their item, each a few kB: as many as a program can be making at once.
     static let draftKeyCount = slowRequestCount
-    /// An access control as a program shows it again.
-    package static let shownAccessControlByteCount = 4096
 }

@@ -23,7 +23,7 @@ extension Broker {
         let group = try AccessGroups(exchange.accessGroups)
             .home(body.accessGroup.isEmpty ? nil : ExactName(body.accessGroup))
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
-        guard body.shownAccessControl.count <= SessionLimits.shownAccessControlByteCount else {
+        guard body.shownAccessControl.count <= ItemRequestLimits.shownAccessControlByteCount else {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
         }
         try exchange.account.requireUsable(accessControl, ofKey: type)

@@ -8,7 +8,7 @@ package enum ItemRequestLimits {
     static let attributeByteCount = 64 * 1024
     /// More than any class has.
     static let attributeCount = 64
-    /// An access control as the program gave it: a short serialized dictionary.
+    /// An access control of an item or key as the program gave it: a short serialized dictionary.
     package static let shownAccessControlByteCount = 4 * 1024
     /// All that one update changes: it is made as a whole, and held in memory until then.
     static let updateByteCount = 64 * 1024 * 1024

@@ -227,7 +227,7 @@ struct EnclaveKeyTests {
         }
         #expect(try refusal { try client.call(.createKey(request)) } == .invalidRule)
         request.accessControl = Data(Self.open.canonicalBytes)
-        request.shownAccessControl = Data(count: SessionLimits.shownAccessControlByteCount + 1)
+        request.shownAccessControl = Data(count: ItemRequestLimits.shownAccessControlByteCount + 1)
         #expect(try refusal { try client.call(.createKey(request)) } == .tooLarge)
         let keys = try fixture.broker.vault.read { try $0.objects(owner: fixture.account.id, kind: .enclaveKey) }
         #expect(keys.isEmpty)
