@@ -1,5 +1,3 @@
-import Vault
-
 /// The users that one store serves.
 package enum ServedUsers: Sendable {
     /// One user, whose account stays open as long as the store: a program may unlock it and leave, for programs that come later.
@@ -19,9 +17,4 @@ package enum ClosingPolicy: Sendable {
     /// The question whether a user is needed must have a time limit of its own: it is asked on the one thread that closes accounts, and
     /// while it has no answer no account is closed.
     case after(Duration, unless: @Sendable (SystemUser) -> Bool)
-}
-
-extension SystemUser {
-    /// A user as the store has them.
-    init(_ record: UserRecord) { self.init(id: record.uid, name: record.name) }
 }

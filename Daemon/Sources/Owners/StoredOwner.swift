@@ -104,3 +104,8 @@ package struct StoredOwner {
             privateHalves: try records.compactMap { try storage.privateHalf(of: $0, passcode: nil) })
     }
 }
+
+extension SystemUser {
+    /// A user as the store has them.
+    init(_ record: UserRecord) { self.init(id: record.uid, name: record.name) }
+}
