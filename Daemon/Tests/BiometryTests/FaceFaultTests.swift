@@ -94,7 +94,7 @@ struct FaceFaultTests {
         try fixture.unlock()
         fixture.prompter.prepare([.cancel])
         fixture.whenStarted()
-        #expect(try refusal { _ = try fixture.authorizeAndSign(isAlone ? "face" : "either") } == .userCancel)
+        #expect(try refusal { _ = try fixture.broker.authorizeAndSign(isAlone ? "face" : "either") } == .userCancel)
         let module = try fixture.startedProcess()
         try eventually("the module ended") { !isRunning(module) }
         #expect(try fixture.state().missCount == 0)
@@ -106,7 +106,7 @@ struct FaceFaultTests {
         try fixture.unlock()
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
         fixture.whenStarted()
-        #expect(try fixture.authorizeAndSign("either") == ["passcode"])
+        #expect(try fixture.broker.authorizeAndSign("either") == ["passcode"])
         let module = try fixture.startedProcess()
         try eventually("the module ended") { !isRunning(module) }
     }
@@ -123,7 +123,7 @@ struct FaceFaultTests {
         try fixture.unlock()
         fixture.prompter.prepare([.cancel])
         fixture.whenSaid("begun")
-        #expect(try refusal { _ = try fixture.authorizeAndSign("face") } == .userCancel)
+        #expect(try refusal { _ = try fixture.broker.authorizeAndSign("face") } == .userCancel)
         try fixture.services.write("", to: "go")
         try fixture.expectNothingGranted(since: grants)
     }
@@ -194,7 +194,8 @@ struct FaceFaultTests {
         try fixture.unlock()
         fixture.prompter.always { _ in .wait }
         defer { fixture.prompter.always(nil) }
-        let results = try concurrently(2) { [fixture] _ in try fixture.authorizeAndSign("face") }.map { try $0.get() }
+        let results = try concurrently(2) { [fixture] _ in try fixture.broker.authorizeAndSign("face") }
+            .map { try $0.get() }
         #expect(results == [["biometry-face"], ["biometry-face"]])
         #expect(fixture.texts.contains("Another question waits for a face; this one is next."))
     }

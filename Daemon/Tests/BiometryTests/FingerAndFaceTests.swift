@@ -119,7 +119,7 @@ struct FingerAndFaceTests {
         fixture.during(
             [], untilSaid: "The PAM module for faces is missing or cannot be loaded.",
             then: { [fixture] in try fixture.stack.play(.touch("owner")) })
-        #expect(try fixture.authorizeAndSign("finger") == ["biometry"])
+        #expect(try fixture.broker.authorizeAndSign("finger") == ["biometry"])
     }
 
     @Test func `whose reader is unplugged leaves the question to the face`() throws {
@@ -129,7 +129,7 @@ struct FingerAndFaceTests {
         fixture.during(
             [.unplug], untilSaid: "The fingerprint reader was unplugged.",
             then: { [services] in try services.write("", to: "go") })
-        #expect(try fixture.authorizeAndSign("finger") == ["biometry-face"])
+        #expect(try fixture.broker.authorizeAndSign("finger") == ["biometry-face"])
     }
 
     @Test func `that fails with the face ends the question that has nothing else`() throws {

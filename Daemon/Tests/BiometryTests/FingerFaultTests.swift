@@ -147,7 +147,7 @@ struct FingerFaultTests {
         let touched = Mutex(ContinuousClock.now)
         fixture.prompter.prepare([.wait])
         fixture.during([.touch("owner")], first: { touched.withLock { $0 = .now } })
-        #expect(try fixture.authorizeAndSign("finger") == ["biometry"])
+        #expect(try fixture.broker.authorizeAndSign("finger") == ["biometry"])
         fixture.prompter.prepare([.wait])
         fixture.during(
             [.touch("owner")],
@@ -155,7 +155,7 @@ struct FingerFaultTests {
                 let time = touched.withLock { $0 }
                 #expect(time.duration(to: .now) >= .seconds(1))
             })
-        #expect(try fixture.authorizeAndSign("finger") == ["biometry"])
+        #expect(try fixture.broker.authorizeAndSign("finger") == ["biometry"])
     }
 
     @Test func `of two questions that are visible at once, one touch answers the first`() throws {
@@ -205,7 +205,7 @@ private final class Authorizing: Sendable {
     init(_ fixture: FingerFixture, _ name: String) throws {
         Thread.detachNewThread { [self] in
             let text: String
-            do { text = try fixture.authorizeAndSign(name).joined() } catch { text = "\(error)" }
+            do { text = try fixture.broker.authorizeAndSign(name).joined() } catch { text = "\(error)" }
             result.withLock { $0 = text }
             done.signal()
         }

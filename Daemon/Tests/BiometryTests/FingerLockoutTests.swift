@@ -57,7 +57,7 @@ struct FingerLockoutTests {
     @Test func `three leave the question to the passcode`() throws {
         fixture.prompter.prepare([FingerFixture.passcode])
         fixture.during(misses(3), untilSaid: "The finger was not recognised.")
-        #expect(try fixture.authorizeAndSign("either") == ["passcode"])
+        #expect(try fixture.broker.authorizeAndSign("either") == ["passcode"])
         #expect(fixture.prompter.askedKinds == [.enterPasscode])
     }
 
@@ -125,7 +125,7 @@ struct FingerLockoutTests {
         try lockOut()
         fixture.prompter.prepare([FingerFixture.passcode, .wait])
         fixture.during([.touch("owner")], atQuestion: 2)
-        #expect(try Set(fixture.authorizeAndSign("both")) == ["passcode", "biometry"])
+        #expect(try Set(fixture.broker.authorizeAndSign("both")) == ["passcode", "biometry"])
         #expect(fixture.prompter.askedKinds == [.enterPasscode, .sensor])
     }
 
@@ -152,7 +152,7 @@ struct FingerLockoutTests {
         for name in ["finger", "either"] {
             fixture.prompter.prepare([.cancel])
             fixture.duringArmed {}
-            #expect(try refusal { _ = try fixture.authorizeAndSign(name) } == .userCancel)
+            #expect(try refusal { _ = try fixture.broker.authorizeAndSign(name) } == .userCancel)
         }
         #expect(try fixture.state().missCount == 0)
         try fixture.expectNextWorks()
@@ -180,7 +180,7 @@ struct FingerLockoutTests {
     @Test func `a miss is on disk before the person is told`() throws {
         fixture.prompter.prepare([.cancel])
         fixture.during(misses(1), untilSaid: "Not recognised. 2 tries left.")
-        #expect(try refusal { _ = try fixture.authorizeAndSign("finger") } == .userCancel)
+        #expect(try refusal { _ = try fixture.broker.authorizeAndSign("finger") } == .userCancel)
         let copy = try BrokerFixture(in: fixture.broker.crashCopy())
         let row = try #require(
             try copy.account.vault.read { try $0.attempts(owner: copy.account.id, subject: Data("biometry".utf8)) })
@@ -193,11 +193,11 @@ struct FingerLockoutTests {
         #expect(refused?.code == .biometryLockout && refused?.cause == "biometry.rests")
         #expect(fixture.prompter.asked.isEmpty)
         fixture.prompter.prepare([.cancel])
-        #expect(try refusal { _ = try fixture.authorizeAndSign("either") } == .userCancel)
+        #expect(try refusal { _ = try fixture.broker.authorizeAndSign("either") } == .userCancel)
         #expect(fixture.prompter.asked.map(\.sensors.count) == [0])
         #expect(try !fixture.stack.isArmed())
         fixture.prompter.prepare([FingerFixture.passcode])
-        #expect(try fixture.authorizeAndSign("either") == ["passcode"])
+        #expect(try fixture.broker.authorizeAndSign("either") == ["passcode"])
         try fixture.expectNextWorks()
     }
 
@@ -206,7 +206,7 @@ struct FingerLockoutTests {
         try fixture.broker.client().lock()
         #expect(try fixture.open("finger") == ["biometry"])
         fixture.prompter.prepare([.cancel])
-        #expect(try refusal { _ = try fixture.authorizeAndSign("closed") } == .userCancel)
+        #expect(try refusal { _ = try fixture.broker.authorizeAndSign("closed") } == .userCancel)
         #expect(fixture.prompter.askedKinds == [.sensor])
     }
 

@@ -73,7 +73,7 @@ struct FingerTests {
     @Test func `leaves the question to the passcode, and is disarmed then`() throws {
         fixture.prompter.prepare([FingerFixture.passcode])
         fixture.duringArmed {}
-        #expect(try fixture.authorizeAndSign("either") == ["passcode"])
+        #expect(try fixture.broker.authorizeAndSign("either") == ["passcode"])
         try fixture.stack.waitUntilFree()
         #expect(try !fixture.stack.isArmed())
         try fixture.expectNextWorks()

@@ -13,6 +13,7 @@ package import Prompting
 import Sessions
 package import Settings
 package import StoreTestSupport
+import Testing
 package import Vault
 
 /// A broker with its server, in this process, over a state folder that survives it.
@@ -179,5 +180,14 @@ package final class BrokerFixture {
     package func removePasscode(_ passcode: String = BrokerFixture.passcode) throws {
         prompter.prepare([.text(passcode), .confirm])
         try client().passcode(.remove)
+    }
+
+    /// Authorizes a right and uses it, with answers that are prepared already; the factors that were used.
+    func authorizeAndSign(_ name: String) throws -> [String] {
+        let client = try client()
+        let (right, context) = (try client.find(name), try client.openContext())
+        let factors = try client.authorize(right, in: context)
+        #expect(try client.sign(right, in: context))
+        return factors
     }
 }

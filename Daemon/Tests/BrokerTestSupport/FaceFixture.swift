@@ -59,21 +59,13 @@ final class FaceFixture {
     /// Authorizes a right and uses it; the factors that were used.
     func open(_ name: String, _ answers: [ScriptedPrompter.Answer] = [.wait]) throws -> [String] {
         prompter.prepare(answers)
-        return try authorizeAndSign(name)
-    }
-
-    func authorizeAndSign(_ name: String) throws -> [String] {
-        let client = try broker.client()
-        let (right, context) = (try client.find(name), try client.openContext())
-        let factors = try client.authorize(right, in: context)
-        #expect(try client.sign(right, in: context))
-        return factors
+        return try broker.authorizeAndSign(name)
     }
 
     func refused(_ name: String, _ answers: [ScriptedPrompter.Answer] = [.wait]) throws -> Refused? {
         prompter.prepare(answers)
         do {
-            _ = try authorizeAndSign(name)
+            _ = try broker.authorizeAndSign(name)
             return nil
         } catch let refused as Refused { return refused }
     }

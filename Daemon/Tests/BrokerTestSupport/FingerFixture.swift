@@ -131,15 +131,7 @@ final class FingerFixture {
     ) throws -> [String] {
         prompter.prepare(answers)
         if !events.isEmpty { during(events) }
-        return try authorizeAndSign(name)
-    }
-
-    func authorizeAndSign(_ name: String) throws -> [String] {
-        let client = try broker.client()
-        let (right, context) = (try client.find(name), try client.openContext())
-        let factors = try client.authorize(right, in: context)
-        #expect(try client.sign(right, in: context))
-        return factors
+        return try broker.authorizeAndSign(name)
     }
 
     /// A context that keeps factors, in which a finger satisfied the rule.
@@ -163,7 +155,7 @@ final class FingerFixture {
     /// As ``refused(_:_:_:)`` where question and touches are prepared already.
     func refusedWhilePrepared(_ name: String) throws -> Refused? {
         do {
-            _ = try authorizeAndSign(name)
+            _ = try broker.authorizeAndSign(name)
             return nil
         } catch let refused as Refused { return refused }
     }

@@ -121,6 +121,19 @@ struct DatabaseWriterTests {
         #expect(try fixture.opens("other"), comment)
     }
 
+    /// What a changed or missing row of this table leads to.
+    private func expectFaultRefused(in table: String) throws {
+        switch table {
+        case "objects": try expectVictimRefused(fixture())
+        case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
+        case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
+        case "log_epochs": try expectEpochRefused(fixture())
+        case "items": try expectItemRefused(fixture(), isAlone: true)
+        case "item_lists": try expectItemRefused(fixture(), isAlone: false)
+        default: try expectNotOpened()
+        }
+    }
+
     private func expectNotOpened(_ comment: Comment? = nil) throws {
         let before = try store.folder.stateBytes()
         #expect(throws: BrokerOpeningError.self, comment) { try fixture() }
@@ -159,15 +172,7 @@ struct DatabaseWriterTests {
             where: victim == nil ? "rowid = (SELECT min(rowid) FROM \(column.table))" : "row_key = ?",
             victim.map { [$0] } ?? [])
         try #require(changed == 1)
-        switch column.table {
-        case "objects": try expectVictimRefused(fixture())
-        case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
-        case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
-        case "log_epochs": try expectEpochRefused(fixture())
-        case "items": try expectItemRefused(fixture(), isAlone: true)
-        case "item_lists": try expectItemRefused(fixture(), isAlone: false)
-        default: try expectNotOpened()
-        }
+        try expectFaultRefused(in: column.table)
     }
 
     /// An epoch's record only matters where the log's seals are: nothing else depends on it.
@@ -215,15 +220,7 @@ struct DatabaseWriterTests {
         } else {
             try store.write("DELETE FROM \(table)")
         }
-        switch table {
-        case "objects": try expectVictimRefused(fixture())
-        case "passcode_records": try expectPasscodeUnusable(fixture(), .storeUnreadable)
-        case "attempt_counters": try expectPasscodeUnusable(fixture(), .itemUnreadable)
-        case "log_epochs": try expectEpochRefused(fixture())
-        case "items": try expectItemRefused(fixture(), isAlone: true)
-        case "item_lists": try expectItemRefused(fixture(), isAlone: false)
-        default: try expectNotOpened()
-        }
+        try expectFaultRefused(in: table)
     }
 
     @Test(arguments: ["entries", "generation", "mac", "DELETE"], VaultTable.allCases)
