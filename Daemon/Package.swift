@@ -33,6 +33,7 @@ let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiar
 let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
 let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
+let socketTestSupport: Target.Dependency = .product(name: "SocketTestSupport", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -573,7 +574,7 @@ let package = Package(
                 "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
                 "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", "ExactNames", "Vault", "CImpostor", cbor, shared,
-                simulatorMessages, grdb,
+                simulatorMessages, socketTestSupport, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(
