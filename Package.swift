@@ -57,6 +57,7 @@ let package = Package(
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
         .library(name: "IndependentTools", targets: ["IndependentTools"]),
         .library(name: "DaemonTestSupport", targets: ["DaemonTestSupport"]),
+        .library(name: "SocketTestSupport", targets: ["SocketTestSupport"]),
         .library(name: "WireTranscripts", targets: ["WireTranscripts"]),
     ],
     dependencies: [
@@ -205,7 +206,8 @@ let package = Package(
         .testTarget(
             name: "OstiaryWireTests",
             dependencies: [
-                "CLinuxShims", "CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness", "UnixSocket",
+                "CLinuxShims", "CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness",
+                "SocketTestSupport", "UnixSocket",
             ],
             swiftSettings: adapter),
         .testTarget(
@@ -242,6 +244,10 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
+        // Sockets as only hostile peers use them.
+        .target(
+            name: "SocketTestSupport", dependencies: ["UnixSocket"], path: "Tests/SocketTestSupport",
+            swiftSettings: adapter),
         .target(
             name: "WireTranscripts", dependencies: ["UnixSocket"], path: "Tests/WireTranscripts",
             exclude: ["protocol-7.txt"], swiftSettings: adapter),

@@ -33,6 +33,7 @@ let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiar
 let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
 let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
+let socketTestSupport: Target.Dependency = .product(name: "SocketTestSupport", package: "Ostiary")
 let seeded: Target.Dependency = .product(name: "SeededRandomness", package: "Ostiary")
 let cbor: Target.Dependency = .product(name: "CanonicalCBOR", package: "Ostiary")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
@@ -46,12 +47,12 @@ let wholeBroker: [Target.Dependency] = [
     "Passkeys", "CTAP", "SecurityKeys", "AuthenticatorRequests", cbor,
     .product(name: "IndependentTools", package: "Ostiary"), .product(name: "WireTranscripts", package: "Ostiary"),
     "Broker", "Diagnosis", "Opening", "Owners", "Sessions", "ProtectedObjects", "Authenticators", "Auditing",
-    "OwnerKeys",
-    "Callers", "Refusals", "AssociationFiles", "ExactNames", "HelperProcesses", "Prompting", "Settings", "Simulation",
-    "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport", "ProcessFacts",
-    "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader", "FingerprintTestSupport",
-    "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport", "ostiaryd", "ostiary-templates", "ostiary-pam",
-    shared, crypto, grdb, seeded, "SessionLocks", "Threading", "TPMEnclave", "TPMTestSupport",
+    "OwnerKeys", "Callers", "Refusals", "AssociationFiles", "ExactNames", "HelperProcesses", "Prompting", "Settings",
+    "Simulation", "AuditLog", "Passcodes", "Enclave", "StoreKeys", "KeySlots", "Vault", "BrokerTestSupport",
+    "ProcessFacts", "PasscodeKeeperContract", "PromptProtocol", "StoreTestSupport", "FingerprintReader",
+    "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TerminalTestSupport", "ostiaryd",
+    "ostiary-templates", "ostiary-pam", shared, crypto, grdb, seeded, "SessionLocks", "Threading", "TPMEnclave",
+    "TPMTestSupport",
 ]
 
 let package = Package(
@@ -122,7 +123,6 @@ let package = Package(
             name: "Prompting",
             dependencies: [
                 shared, messageBus, "ExactNames", "HelperProcesses", "PromptProtocol", "Settings", "ProcessFacts",
-                "Threading",
             ],
             swiftSettings: strict),
         // What the programs that ask people have in common.
@@ -150,8 +150,8 @@ let package = Package(
         .target(
             name: "Callers",
             dependencies: [
-                shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "PromptProtocol",
-                "Prompting", "Refusals", "Settings", "Threading", "ProcessFacts",
+                shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "Prompting",
+                "Refusals", "Settings", "Threading", "ProcessFacts",
             ],
             swiftSettings: strict),
         .target(
@@ -182,7 +182,7 @@ let package = Package(
             name: "ProtectedObjects",
             dependencies: [
                 shared, crypto, cbor, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
-                "PromptProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "Threading",
+                "PromptProtocol", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "Threading",
             ],
             swiftSettings: strict),
         // This machine as an authenticator of relying parties.
@@ -240,8 +240,8 @@ let package = Package(
                 "Diagnosis", "Opening", "Owners", "Sessions", "Passkeys", shared, crypto, logging, "Enclave",
                 "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
                 "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "Refusals",
-                "Callers", "OwnerKeys", "Auditing", "ProcessFacts",
-                "Authenticators", "ProtectedObjects", "AssociationFiles", "AuthenticatorRequests", "Threading",
+                "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "AssociationFiles",
+                "AuthenticatorRequests", "Threading",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -274,9 +274,7 @@ let package = Package(
             name: "SecurityKeys",
             dependencies: [
                 shared, "AuthenticatorRequests", "CardReaders", "CExtendedAttributes", "ExactNames",
-                "FingerprintReader",
-                "HelperProcesses",
-                "PromptProtocol", "SecurityKeyProtocol",
+                "FingerprintReader", "HelperProcesses", "PromptProtocol", "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -512,7 +510,7 @@ let package = Package(
             swiftSettings: adapter),
         // Pseudo-terminals, an X server, and the processes on them.
         .target(
-            name: "TerminalTestSupport", dependencies: ["ProcessFacts", "Prompting", "PromptProtocol", shared],
+            name: "TerminalTestSupport", dependencies: ["ProcessFacts", "PromptProtocol", shared],
             path: "Tests/TerminalTestSupport", swiftSettings: adapter),
         // A client of the raw protocol, a scripted person, and a broker in this process.
         .target(
@@ -520,10 +518,9 @@ let package = Package(
             dependencies: [
                 "Broker", "Opening", "Owners", "Sessions", "Auditing", "Authenticators", "OwnerKeys", "Passcodes",
                 "Enclave", "ProcessFacts", "PromptProtocol", "Prompting", "Settings", "Simulation", "Vault",
-                "StoreTestSupport", "HelperProcesses", "ProtectedObjects", "Callers", "Refusals", "FingerprintReader",
-                "FingerprintTestSupport", "SystemBusTestSupport", "PAMTestSupport", "TPMTestSupport", "TPMEnclave",
-                "KeySlots", "StoreKeys", "Threading", "ExactNames", "AuditLog", "TerminalTestSupport", shared, crypto,
-                logging, grdb,
+                "StoreTestSupport", "Callers", "Refusals", "FingerprintReader", "FingerprintTestSupport",
+                "SystemBusTestSupport", "PAMTestSupport", "TPMTestSupport", "KeySlots", "TerminalTestSupport", shared,
+                crypto, logging, grdb,
             ],
             path: "Tests/BrokerTestSupport", swiftSettings: adapter),
         // What every keeper of a passcode must do; each implementation's tests run it.
@@ -573,7 +570,7 @@ let package = Package(
                 "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
                 "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", "ExactNames", "Vault", "CImpostor", cbor, shared,
-                simulatorMessages, grdb,
+                simulatorMessages, socketTestSupport, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

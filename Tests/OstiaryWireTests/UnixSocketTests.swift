@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import OstiaryMessages
 import OstiaryWire
+import SocketTestSupport
 import Testing
 import UnixSocket
 

@@ -6,8 +6,6 @@ public enum AssociationDescriptor {
     /// A socket that keeps messages apart. The helper receives one ``AssociationRequest`` and sends the byte of one
     /// ``AssociationVerdict``.
     public static let channel: Int32 = 3
-    /// How many descriptors the helper is given.
-    public static let count = 4
 }
 
 /// A question about one program and one domain.

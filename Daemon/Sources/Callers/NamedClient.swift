@@ -1,5 +1,6 @@
 import CLinuxShims
 import Glibc
+import ProcessFacts
 package import UnixSocket
 
 /// The descriptors that a door passed of the client that it makes a request for.
@@ -62,13 +63,13 @@ package struct NamedClient: Sendable {
     private init(_ connection: SharedDescriptor, _ named: SharedDescriptor?) throws(ClientError) {
         var cookie: UInt64 = 0
         guard unsafe ostiary_connection_of(connection.number, &cookie) == 1 else { throw .noConnection }
-        var (processID, userID, groupID) = (pid_t(), uid_t(), gid_t())
-        guard unsafe ostiary_peer_credentials(connection.number, &processID, &userID, &groupID) == 0, processID > 0
-        else { throw .noConnection }
+        guard let credentials = try? UnixSocket.peerCredentials(of: connection.number), credentials.processID > 0 else {
+            throw .noConnection
+        }
         key = .connection(cookie)
-        credentials = PeerCredentials(processID: processID, userID: userID, groupID: groupID)
+        self.credentials = credentials
         let peer = try Self.peer(of: connection)
-        if let named { try Self.require(named, of: processID) }
+        if let named { try Self.require(named, of: credentials.processID) }
         guard let process = peer ?? named else { throw .noProcess }
         self.process = process
     }
@@ -111,8 +112,5 @@ package struct NamedClient: Sendable {
     }
 
     /// Whether the process of a pidfd has not ended.
-    package static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
-        var exit = pollfd(fd: pidfd.number, events: Int16(POLLIN), revents: 0)
-        return unsafe poll(&exit, 1, 0) == 0
-    }
+    package static func isAlive(_ pidfd: SharedDescriptor) -> Bool { KernelFacts.isAlive(pidfd) }
 }

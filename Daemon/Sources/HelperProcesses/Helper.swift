@@ -21,16 +21,17 @@ package struct Helper: ~Copyable, Sendable {
     /// anything.
     ///
     /// - Parameters:
-    ///   - environment: of a spawned helper.
+    ///   - additions: to the environment of a spawned helper, behind ``HelperEnvironment/base``.
     ///   - stop: a descriptor that ends the wait for the greeting when it is readable; -1 for none.
     ///   - patience: the time for the greeting.
     package init(
-        _ road: HelperRoad, environment: [String], giving given: GivenDescriptors = .none,
+        _ road: HelperRoad, addingToEnvironment additions: [String] = [], giving given: GivenDescriptors = .none,
         stoppedBy stop: CInt = -1, greetingWithin patience: Duration = HelperProcessLimits.greeting
     ) throws(HelperUnavailability) {
         self =
             switch road {
-            case .spawned(let program): try Self.spawned(program, environment: environment, giving: given)
+            case .spawned(let program):
+                try Self.spawned(program, environment: HelperEnvironment.base + additions, giving: given)
             case .activated(let socket): try Self.activated(socket, giving: given, within: patience, stoppedBy: stop)
             }
     }

@@ -1,4 +1,3 @@
-import CLinuxShims
 import Glibc
 package import UnixSocket
 
@@ -54,15 +53,10 @@ package struct HelperSocket: Equatable, Sendable {
         let peer: UInt32
         let socket: UnixSocket
         do throws(SystemCallError) {
-            let descriptor = try Descriptor(
-                Glibc.socket(AF_UNIX, type | CInt(SOCK_CLOEXEC.rawValue), 0), from: "socket")
-            socket = UnixSocket(owning: descriptor)
-            // A connection waits while the listener's queue is full, and a message while the helper does not read.
-            try socket.setSendTimeout(seconds: HelperProcessLimits.sendSeconds)
-            try prepare(socket)
-            guard unsafe ostiary_connect(socket.number, path) == 0 else {
-                throw SystemCallError("connect", subject: path)
-            }
+            let seconds = HelperProcessLimits.sendSeconds
+            socket = try UnixSocket.connectInTime(to: path, type, seconds: seconds, prepare)
+            // A message waits while the helper does not read.
+            try socket.setSendTimeout(seconds: seconds)
             peer = try socket.peerCredentials().userID
         } catch {
             throw HelperUnavailability(error, at: path)

@@ -77,9 +77,7 @@ package enum HelperStart {
     /// - Parameter connection: the number of the connection to the daemon.
     /// - Returns: false when there is no such thread.
     package static func endsWithDaemon(on connection: Int32) -> Bool {
-        var thread = pthread_t()
-        let context = unsafe UnsafeMutableRawPointer(bitPattern: Int(connection))
-        return unsafe pthread_create(&thread, nil, { waitForEnd(of: CInt(Int(bitPattern: $0))) }, context) == 0
+        ConnectionWatch(connection, events: Int16(POLLIN), patience: 0, endsGroup: true).start()
     }
 
     /// From now on this process ends a second after the daemon's last word to it at the latest: when the connection is closed in both
@@ -94,8 +92,30 @@ package enum HelperStart {
     ///   - endsGroup: whether all that this process started ends with it. A filter of system calls may not allow that.
     /// - Returns: false when there is no such thread.
     package static func endsAfterDaemon(on connection: Int32, withGroup endsGroup: Bool = true) -> Bool {
-        let watch = ConnectionWatch(connection, endsGroup: endsGroup && getpgrp() == getpid())
-        let context = unsafe Unmanaged.passRetained(watch)
+        // No event is asked for, so only the end of both directions comes. A daemon that ends its sending direction still reads.
+        ConnectionWatch(connection, events: 0, patience: 1, endsGroup: endsGroup).start()
+    }
+}
+
+/// The end of a process with its connection to the daemon.
+private final class ConnectionWatch: Sendable {
+    /// Signalled when the thread runs.
+    private let isRunning = DispatchSemaphore(value: 0)
+    private let connection: CInt
+    /// The events of poll(2) that are an end, besides the end of both directions.
+    private let events: Int16
+    /// From the connection's end to the process's, in seconds.
+    private let patience: UInt32
+    /// Whether the process group ends with the process, if the process leads one.
+    private let endsGroup: Bool
+
+    init(_ connection: CInt, events: Int16, patience: UInt32, endsGroup: Bool) {
+        (self.connection, self.events, self.patience, self.endsGroup) = (connection, events, patience, endsGroup)
+    }
+
+    /// Returns when the thread runs; false when there is none.
+    func start() -> Bool {
+        let context = unsafe Unmanaged.passRetained(self)
         var thread = pthread_t()
         let code = unsafe pthread_create(
             &thread, nil,
@@ -107,34 +127,16 @@ package enum HelperStart {
             unsafe context.release()
             return false
         }
-        watch.start.wait()
+        isRunning.wait()
         return true
     }
-}
 
-/// The end of a process whose daemon has closed the connection in both directions.
-private final class ConnectionWatch: Sendable {
-    /// Signalled when the thread runs.
-    let start = DispatchSemaphore(value: 0)
-    private let connection: CInt
-    private let endsGroup: Bool
-
-    init(_ connection: CInt, endsGroup: Bool) { (self.connection, self.endsGroup) = (connection, endsGroup) }
-
-    func run() -> Never {
-        start.signal()
-        // No event is asked for, so only the end of both directions comes. A daemon that ends its sending direction still reads.
-        var polled = pollfd(fd: connection, events: 0, revents: 0)
+    private func run() -> Never {
+        isRunning.signal()
+        var polled = pollfd(fd: connection, events: events, revents: 0)
         while unsafe poll(&polled, 1, -1) < 0, errno == EINTR {}
-        sleep(1)
-        if endsGroup { kill(0, SIGKILL) }
+        sleep(patience)
+        if endsGroup, getpgrp() == getpid() { kill(0, SIGKILL) }
         _exit(1)
     }
-}
-
-private func waitForEnd(of connection: CInt) -> Never {
-    var polled = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
-    while unsafe poll(&polled, 1, -1) < 0, errno == EINTR {}
-    if getpgrp() == getpid() { kill(0, SIGKILL) }
-    _exit(1)
 }

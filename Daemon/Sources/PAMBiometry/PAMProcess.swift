@@ -12,18 +12,12 @@ struct PAMProcess: ~Copyable {
     ) throws(PAMFailure) {
         guard let bytes = request.bytes else { throw .withoutHelper(reason: "the request is too long") }
         do throws(HelperUnavailability) {
-            helper = try Helper(road, environment: Self.environment(systemBus), stoppedBy: stop.descriptor)
+            let bus = "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(systemBus)"
+            helper = try Helper(
+                road, addingToEnvironment: [HelperEnvironment.programFolders, bus], stoppedBy: stop.descriptor)
         } catch { throw error == .stopped ? .stopped : .withoutHelper(reason: "\(error)") }
         // It is one message and fits into the socket's buffer. A helper that has ended is noticed when its report is read.
         _ = helper.send(bytes)
-    }
-
-    /// The environment of the helper. All of it is made here.
-    private static func environment(_ systemBus: String) -> [String] {
-        [
-            "SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin",
-            "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(systemBus)",
-        ]
     }
 
     /// Waits for the helper's next report.

@@ -5,8 +5,6 @@ public enum PAMDescriptor {
     /// A socket that keeps messages apart. The helper receives one ``PAMRequest`` and sends ``PAMReport``s. It ends as soon
     /// as the other end is closed.
     public static let channel: Int32 = 3
-    /// How many descriptors the helper is given.
-    public static let count = 4
 }
 
 /// A request to `ostiary-pam`.

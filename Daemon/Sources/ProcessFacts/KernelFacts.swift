@@ -33,7 +33,8 @@ public struct KernelFacts: CallerFacts {
         return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
     }
 
-    private static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
+    /// Whether the process of a pidfd has not ended.
+    package static func isAlive(_ pidfd: SharedDescriptor) -> Bool {
         var exit = pollfd(fd: pidfd.number, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&exit, 1, 0) == 0
     }

@@ -37,15 +37,12 @@ struct PromptProcess: ~Copyable {
         let given = GivenDescriptors(connection: PromptDescriptor.control, count: PromptDescriptor.count) {
             numbers[$0] ?? -1
         }
-        var environment = Self.environment
-        if case .sheet(let options) = request.frontEnd { environment += options.environment }
-        helper = try Helper(road, environment: environment, giving: given, stoppedBy: stop)
+        var additions = [HelperEnvironment.programFolders]
+        if case .sheet(let options) = request.frontEnd { additions += options.environment }
+        helper = try Helper(road, addingToEnvironment: additions, giving: given, stoppedBy: stop)
         secret = secretPipe.reader
         reply = replyPipe.reader
     }
-
-    /// Without this setting, Swift's crash reporter would print registers and the memory that they point to.
-    private static let environment = ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"]
 
     /// The encoded request is smaller than a pipe, so one write takes it all and does not wait.
     private static func write(_ bytes: Data, to descriptor: borrowing Descriptor) throws {

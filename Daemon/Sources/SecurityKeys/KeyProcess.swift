@@ -18,8 +18,7 @@ struct KeyProcess: ~Copyable {
         let given = GivenDescriptors(connection: SecurityKeyDescriptor.channel, count: Int(key) + 1) {
             $0 == key ? number : -1
         }
-        helper = try Helper(
-            road, environment: ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8"], giving: given, stoppedBy: stop)
+        helper = try Helper(road, giving: given, stoppedBy: stop)
         _ = consume device
     }
 

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import OstiaryMessages
 import OstiaryWire
+import SocketTestSupport
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
@@ -346,7 +347,8 @@ import UnixSocket
         let connections = try (0..<56).map { _ in try UnixSocket.connect(to: stage.daemon.folders.socket) }
         let flooding = try connections.map { try RawClient($0) }
         for client in flooding { try client.greet() }
-        for connection in connections { try sendRaw([CInt](repeating: null.number, count: 3), on: connection) }
+        let three = [CInt](repeating: null.number, count: 3)
+        for connection in connections { try connection.sendRaw(descriptors: three, with: 0) }
         for _ in 0..<10 { #expect(try stage.ask(.status, for: client).refusal == nil) }
         #expect(try stage.openContext(for: client) != 0)
         withExtendedLifetime((flooding, null.number)) {}
@@ -396,7 +398,7 @@ import UnixSocket
             let connection = try UnixSocket.connect(to: stage.daemon.folders.socket)
             let flood = try RawClient(connection)
             try flood.greet()
-            try sendRaw(descriptors, on: connection)
+            try connection.sendRaw(descriptors: descriptors, with: 0)
             #expect(try flood.isEndedByDaemon)
         }
         for descriptors in [[client.accepted.number], [null.number, null.number]] {
@@ -521,33 +523,5 @@ import UnixSocket
         #expect(long.refusal == .invalidParameter && long.cause == "door.label")
         #expect(
             try stage.ask([.socket], [client.accepted.number], label: String(repeating: "x", count: 64)).refusal == nil)
-    }
-
-    /// Sends a byte with descriptors, as many as there are.
-    private func sendRaw(_ descriptors: [CInt], on socket: UnixSocket) throws {
-        let dataCount = descriptors.count * MemoryLayout<CInt>.size
-        let headerCount = MemoryLayout<cmsghdr>.size
-        var control = [UInt8](repeating: 0, count: (headerCount + dataCount + 7) / 8 * 8)
-        var header = cmsghdr()
-        header.cmsg_len = headerCount + dataCount
-        header.cmsg_level = SOL_SOCKET
-        header.cmsg_type = CInt(SCM_RIGHTS)
-        control.withUnsafeMutableBytes { buffer in
-            buffer.storeBytes(of: header, as: cmsghdr.self)
-            descriptors.withUnsafeBytes { buffer[headerCount...].copyBytes(from: $0) }
-        }
-        var byte: UInt8 = 0
-        let sent = withUnsafeMutableBytes(of: &byte) { byte in
-            var vector = iovec(iov_base: byte.baseAddress, iov_len: 1)
-            return withUnsafeMutablePointer(to: &vector) { vector in
-                control.withUnsafeMutableBytes { control in
-                    var message = msghdr()
-                    (message.msg_iov, message.msg_iovlen) = (vector, 1)
-                    (message.msg_control, message.msg_controllen) = (control.baseAddress, control.count)
-                    return sendmsg(socket.number, &message, 0)
-                }
-            }
-        }
-        try #require(sent == 1)
     }
 }

@@ -17,9 +17,7 @@ struct ActivationTests {
         _ socket: HelperSocket, within patience: Duration = .seconds(20), stop: PollableCancellation? = nil
     ) -> HelperUnavailability? {
         do throws(HelperUnavailability) {
-            try Helper(
-                .activated(socket), environment: [], stoppedBy: stop?.descriptor ?? -1, greetingWithin: patience
-            ).end()
+            try Helper(.activated(socket), stoppedBy: stop?.descriptor ?? -1, greetingWithin: patience).end()
             return nil
         } catch { return error }
     }
@@ -150,7 +148,7 @@ struct ActivationTests {
     @Test(.enabled(if: geteuid() == 0, "only root becomes another user"))
     func `a helper of its own account, which is not the daemon's, serves`() throws {
         let activated = try ActivatedHelper(Build.program("test-helper"), asUser: 65534)
-        let helper = try Helper(activated.road, environment: [])
+        let helper = try Helper(activated.road)
         #expect(try helper.ask("user") == "65534")
         helper.expectEnd()
         let wrong = HelperSocket(path: activated.socket.path, helperUserID: 0, managerUserID: 0)
@@ -198,7 +196,7 @@ struct ActivationTests {
         let reader = pipe.reader.number
         let thread = Thread {
             _ = try? Helper(
-                .activated(wanted), environment: ["SECRET=1"],
+                .activated(wanted), addingToEnvironment: ["SECRET=1"],
                 giving: GivenDescriptors(connection: 4, count: 6) { $0 == 5 ? reader : -1 }
             ).end()
         }
@@ -229,7 +227,7 @@ struct ActivationTests {
         let helper = try ActivatedHelper(Build.program("test-helper"))
         let given = GivenDescriptors(connection: 4, count: 6) { $0 == 5 ? .max : -1 }
         let error = #expect(throws: HelperUnavailability.self) {
-            try Helper(helper.road, environment: [], giving: given).end()
+            try Helper(helper.road, giving: given).end()
         }
         #expect(error == .unreadable(SystemCallError("sendmsg", subject: "", code: EBADF)))
     }

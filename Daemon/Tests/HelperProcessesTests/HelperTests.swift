@@ -22,7 +22,7 @@ struct Stage {
     }
 
     func start(_ given: GivenDescriptors = .none) throws -> Helper {
-        try Helper(road, environment: ["PATH=/usr/bin:/bin"], giving: given)
+        try Helper(road, addingToEnvironment: [HelperEnvironment.programFolders], giving: given)
     }
 }
 
@@ -278,7 +278,7 @@ struct HelperTests {
 
     @Test func `a program that cannot be started is said so`() throws {
         let error = #expect(throws: HelperUnavailability.self) {
-            try Helper(.spawned(program: "/nonexistent"), environment: []).end()
+            try Helper(.spawned(program: "/nonexistent")).end()
         }
         #expect(error == .notStarted(SystemCallError("posix_spawn", subject: "/nonexistent", code: ENOENT)))
         #expect(error?.description.contains("/nonexistent") == true)
@@ -288,7 +288,8 @@ struct HelperTests {
     /// The variables are the service manager's only if they name this process.
     @Test func `variables for another process are passed over`() throws {
         let helper = try Helper(
-            .spawned(program: Build.program("test-helper")), environment: ["LISTEN_PID=1", "LISTEN_FDS=1"])
+            .spawned(program: Build.program("test-helper")),
+            addingToEnvironment: ["LISTEN_PID=1", "LISTEN_FDS=1"])
         #expect(try helper.ask("echo here") == "here")
         helper.expectEnd()
     }

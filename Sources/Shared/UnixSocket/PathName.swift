@@ -1,5 +1,3 @@
-import Glibc
-
 /// The parts of a path, as dirname(1) and basename(1) see it. Foundation's `NSString.deletingLastPathComponent` traps on a path
 /// of one character (Swift 6.3.1 on Linux), and paths come from outside.
 ///
@@ -25,18 +23,5 @@ public enum PathName {
     public static func last(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: slash) else { return path }
         return String(path[path.utf8.index(after: slash)...])
-    }
-}
-
-/// Arrays of C strings, as `posix_spawn` wants its arguments and environment.
-public enum CStrings {
-    /// Lends `strings` as a null-terminated array of C strings; the pointers must not leave the closure.
-    public static func withPointers<Result>(
-        _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) throws -> Result
-    ) rethrows -> Result {
-        var pointers = strings.map { strdup($0) }
-        pointers.append(nil)
-        defer { for pointer in pointers { free(pointer) } }
-        return try pointers.withUnsafeBufferPointer { try body($0.baseAddress!) }
     }
 }

@@ -84,9 +84,12 @@ public final class UnixSocket: Sendable {
     }
 
     /// Who connected, or who listens, as the kernel noted it then (SO_PEERCRED).
-    public func peerCredentials() throws(SystemCallError) -> PeerCredentials {
+    public func peerCredentials() throws(SystemCallError) -> PeerCredentials { try Self.peerCredentials(of: number) }
+
+    /// The same, for the number of an open socket.
+    public static func peerCredentials(of socket: CInt) throws(SystemCallError) -> PeerCredentials {
         var (processID, userID, groupID) = (pid_t(), uid_t(), gid_t())
-        guard ostiary_peer_credentials(number, &processID, &userID, &groupID) == 0 else {
+        guard ostiary_peer_credentials(socket, &processID, &userID, &groupID) == 0 else {
             throw SystemCallError("getsockopt", subject: "SO_PEERCRED")
         }
         return PeerCredentials(processID: processID, userID: userID, groupID: groupID)

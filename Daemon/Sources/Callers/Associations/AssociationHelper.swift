@@ -16,8 +16,6 @@ struct AssociationHelper: Sendable {
     static let milliseconds: UInt32 = 10_000
     /// The helper keeps the time itself. If it exceeds the time by this much, it counts as stuck.
     private static let stuckMilliseconds: UInt32 = 2_000
-    /// An environment of our own.
-    private static let environment = ["SWIFT_BACKTRACE=enable=no", "LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"]
 
     /// Blocks until there is a verdict, or `cancellation` ends the wait.
     func verdict(
@@ -28,7 +26,8 @@ struct AssociationHelper: Sendable {
         guard let bytes = request.bytes else { return .helperFailed }
         let helper: Helper
         do throws(HelperUnavailability) {
-            helper = try Helper(road, environment: Self.environment, stoppedBy: cancellation.descriptor)
+            helper = try Helper(
+                road, addingToEnvironment: [HelperEnvironment.programFolders], stoppedBy: cancellation.descriptor)
         } catch {
             if error != .stopped {
                 log.error("a domain was not asked: ostiary-association is not there", metadata: ["cause": "\(error)"])

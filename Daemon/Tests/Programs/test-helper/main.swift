@@ -12,7 +12,7 @@ if CommandLine.arguments.count == 5 {
     let numbers = CommandLine.arguments[3...].compactMap { UInt32($0) }
     let socket = HelperSocket(path: CommandLine.arguments[2], helperUserID: numbers[1], managerUserID: numbers[0])
     do throws(HelperUnavailability) {
-        let helper = try Helper(.activated(socket), environment: [])
+        let helper = try Helper(.activated(socket))
         print("connected")
         helper.end()
     } catch { print(error) }

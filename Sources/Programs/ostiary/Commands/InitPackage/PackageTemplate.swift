@@ -35,8 +35,8 @@ struct PackageTemplate {
             "CommandFailures", "CTAPHID", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
             "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
-            "SeededRandomness", "SimulatorMessages", "UnixSocket", "WireTranscripts", "CLinuxShims",
-            "CLocalAuthentication", "CAuthenticationServices", "CUHID",
+            "SeededRandomness", "SimulatorMessages", "SocketTestSupport", "UnixSocket", "WireTranscripts",
+            "CLinuxShims", "CLocalAuthentication", "CAuthenticationServices", "CUHID",
         ]
         let others = [
             "Crypto", "CryptoExtras", "CryptoBoringWrapper", "CCryptoBoringSSL", "SwiftASN1", "ArgumentParser",
