@@ -119,6 +119,13 @@ package final class CallerProcess: Sendable {
     /// The groups of items and keys that the caller sees, in order; new ones go into the first. Never empty.
     package var accessGroups: [ExactName] { identity.accessGroups }
 
+    /// The same groups, if they were determined since the registrations changed; nil otherwise. Reads no file.
+    package var determinedAccessGroups: [ExactName]? {
+        let generation = applications.generation
+        let known = known.withLock { $0 }
+        return known?.generation == generation ? known?.identity.accessGroups : nil
+    }
+
     /// How far the identity can be trusted.
     package var label: String { CallerProgram.label }
 

@@ -57,7 +57,8 @@ public final class PAMRecognizer: Sendable {
         } catch { throw .service(error) }
     }
 
-    /// Makes one attempt, and blocks until the module has decided. Nothing of the attempt runs any more when this returns.
+    /// Makes one attempt, and blocks until the module has decided. The helper has ended when this returns, or the daemon has
+    /// waited for its end as long as ``HelperProcessLimits/end``: a process that the kernel holds may still have the camera.
     ///
     /// Cameras are switched on by this call, so call it only while the person sees what for.
     ///

@@ -32,10 +32,15 @@ package final class EnvironmentFollower: Sendable {
     package func message(for session: Session) -> WireEnvironment {
         let account = session.account
         let environment = environment(of: account, with: account.sensor?.sensorState())
-        // A program that read this state and watches is told when the state ends, though it may end before the next look: then the
-        // program knows the state from its watch too. A state older than the last look is corrected when the
-        // program watches again.
-        answerWatches(of: account, with: environment)
+        // A state that a program read is told to the watches too, though it may end before the next look. An answer that is older than
+        // the last look is corrected when the watch is left again.
+        if !watches.all(of: account).isEmpty {
+            // The names of the watching programs may take for ever to find out, and this request must not wait for them.
+            account.looks.run { [weak self, weak account] in
+                guard let self, let account else { return }
+                answerWatches(of: account, with: environment)
+            }
+        }
         return message(environment, for: session)
     }
 

@@ -41,6 +41,9 @@ package struct Exchange {
         if let client = request.client { try session.verify(client) }
     }
 
+    /// Throws when the request was ended, on any thread.
+    package func checkStanding() throws(Refusal) { try end.check() }
+
     /// The request's cancellation.
     ///
     /// - Throws: ``PersonNeeded`` on a thread that must not wait for anybody.

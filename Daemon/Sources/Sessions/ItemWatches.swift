@@ -48,6 +48,8 @@ package final class ItemWatches: ItemListener {
         var requestID: UInt64?
         /// Whether an answer is being sent.
         var isAnswering = false
+        /// Changes that wait until a thread has found out which groups the program is in now; nil without such a thread.
+        var kept: [ChangedItems]?
         /// When the next answer may be sent.
         var restsUntil = ContinuousClock.now
 
@@ -68,8 +70,10 @@ package final class ItemWatches: ItemListener {
         }
 
         /// The queries without the groups that the program has left since it asked: a change there is not even a reason to answer.
-        var presentQueries: [ItemQuery] {
-            let left = Set(items.groups).subtracting(session.caller.accessGroups)
+        ///
+        /// - Parameter groups: the groups that the program is in.
+        func queries(in groups: [ExactName]) -> [ItemQuery] {
+            let left = Set(items.groups).subtracting(groups)
             guard !left.isEmpty else { return items.queries }
             let terms = Set(left.map(session.account.items.digests.term(ofGroup:)))
             return items.queries.compactMap { query in
@@ -78,6 +82,19 @@ package final class ItemWatches: ItemListener {
                 // Without a group it would find the items of all.
                 return query.anyOf.isEmpty ? nil : query
             }
+        }
+
+        /// Keeps changes for later.
+        ///
+        /// - Returns: whether they are the first ones.
+        mutating func keep(_ changes: ChangedItems) -> Bool {
+            guard var others = kept else {
+                kept = [changes]
+                return true
+            }
+            if others.count < ItemWatches.keptCount { others.append(changes) } else { news.lookAgain() }
+            kept = others
+            return false
         }
 
         mutating func takeAnswer(at time: ContinuousClock.Instant) -> Answer? {
@@ -101,6 +118,9 @@ package final class ItemWatches: ItemListener {
         /// Whether the thread is going to look for watches whose rest is over.
         var isLookExpected = false
     }
+
+    /// The changes that one watch keeps, each of one transaction.
+    private static let keptCount = 16
 
     private let state: Mutex<State>
     /// The number of watches, for threads that must not wait for ``state``.
@@ -189,19 +209,46 @@ package final class ItemWatches: ItemListener {
 
     private func note(_ changes: ChangedItems) {
         for (key, watch) in state.withLock({ $0.watches }) where !watch.items.queries.isEmpty {
-            // Without the lock: a transaction may have changed very many items.
-            let effects = Self.effects(of: changes, on: watch.presentQueries, owner: watch.session.account.id)
-            state.withLock { state in
-                // Another watch by now: it knows of nothing yet, or tells of other groups.
-                guard state.watches[key]?.items == watch.items else { return }
-                guard let effects else {
-                    state.watches[key]?.news.lookAgain()
-                    return
-                }
-                for (item, effect) in effects { state.watches[key]?.news.note(item.id, item.itemClass, effect) }
+            if let groups = watch.session.caller.determinedAccessGroups {
+                note(changes, on: key, watch, in: groups)
+            } else {
+                determineGroups(of: watch, key, for: changes)
             }
         }
         answerReady()
+    }
+
+    private func note(_ changes: ChangedItems, on key: ObjectIdentifier, _ watch: Watch, in groups: [ExactName]) {
+        // Without the lock: a transaction may have changed very many items.
+        let effects = Self.effects(of: changes, on: watch.queries(in: groups), owner: watch.session.account.id)
+        state.withLock { state in
+            // Another watch by now: it knows of nothing yet, or tells of other groups.
+            guard state.watches[key]?.items == watch.items else { return }
+            guard let effects else {
+                state.watches[key]?.news.lookAgain()
+                return
+            }
+            for (item, effect) in effects { state.watches[key]?.news.note(item.id, item.itemClass, effect) }
+        }
+    }
+
+    /// Compares the changes once it is known which groups the program is in. That may need the program's file, which can lie where
+    /// nobody answers: so a thread of the watch's own finds it out.
+    private func determineGroups(of watch: Watch, _ key: ObjectIdentifier, for changes: ChangedItems) {
+        let isFirst = state.withLock { $0.watches[key]?.keep(changes) ?? false }
+        guard isFirst else { return }
+        Threads.startEventually("ostiary-watch") { [weak self] in
+            let groups = watch.session.caller.accessGroups
+            self?.thread.run { [weak self] in
+                guard let self else { return }
+                let kept = state.withLock { state in
+                    // Another watch may have the connection's place by now.
+                    state.watches[key]?.session === watch.session ? state.watches[key]?.kept.take() : nil
+                }
+                for changes in kept ?? [] { note(changes, on: key, watch, in: groups) }
+                answerReady()
+            }
+        }
     }
 
     /// The effects of the changes on a watch's queries; nil if its program must look at its items again.

@@ -229,6 +229,8 @@ public struct FrameReader: ~Copyable {
             unsafe buffer = other
         } else {
             unsafe memmove(buffer.baseAddress!, buffer.baseAddress! + start, unread)
+            // The former place may hold a part of a secret.
+            unsafe explicit_bzero(buffer.baseAddress! + unread, end - unread)
         }
         if let held = passed { passed = (held.descriptors, held.lastByte - start) }
         (start, end) = (0, unread)

@@ -177,7 +177,7 @@ private struct Verification: ~Copyable {
         }
         if key != nil {
             guard key!.accepts(record, after: previousHead) else { return false }
-        } else if audience.sees(content) {
+        } else if audience.seesNumbers || audience.sees(content) {
             sealsChecked = false
         }
         if record.index > 0, let epoch = content.beginningEpoch { try begin(epoch, seeds: seeds) }

@@ -234,7 +234,7 @@ final class ItemProofs {
     /// Throws when the request was cancelled, or the proof has ended since: by a lock, or in its context by the program. Call it in
     /// one step with the record of the release. Items that ask for nothing are cancelled, too.
     func requireStanding() throws(Refusal) {
-        try exchange.cancellation?.check()
+        try exchange.checkStanding()
         if let provedIn { try provedIn.context.requireEra(provedIn.era) }
     }
 

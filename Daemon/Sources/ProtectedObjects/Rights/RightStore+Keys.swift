@@ -68,15 +68,15 @@ extension RightStore {
         var place: Int?
         repeat {
             try requester.check()
-            place = try StretchTurns.ofReading.withTurn(as: requester) {
-                let (piece, next) = try vault.read { reader in
+            let (piece, next) = try StretchTurns.ofReading.withTurn(as: requester) {
+                try vault.read { reader in
                     let (ids, next) = try reader.objectIDs(
                         owner: owner, kind: .enclaveKey, group: group, after: place, count: Self.readCount)
                     return (try read(ids, reader), next)
                 }
-                try body(piece)
-                return next
             }
+            try body(piece)
+            place = next
         } while place != nil
     }
 
