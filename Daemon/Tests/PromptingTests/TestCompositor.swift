@@ -50,8 +50,21 @@ final class TestCompositor {
     /// Writes a picture of the screen.
     func photograph(_ path: String) throws { #expect(try run("/usr/bin/grim", path) == 0) }
 
-    /// Where the compositor has put the sheet, in its units.
+    /// Where the compositor has put the sheet, in its units. It waits: the program says that it shows before the compositor
+    /// has placed the window.
     func sheetWindow() throws -> (x: Int, y: Int, width: Int, height: Int) {
+        var found: [String: Any]?
+        try eventually("the compositor has placed the sheet") {
+            found = Self.rectangle(ofSheetIn: try tree())
+            return found != nil
+        }
+        let rectangle = try #require(found)
+        func value(_ name: String) throws -> Int { try #require(rectangle[name] as? Int) }
+        return try (value("x"), value("y"), value("width"), value("height"))
+    }
+
+    /// What the compositor says about its outputs, workspaces and windows.
+    private func tree() throws -> Any {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(""))
         let socket = try #require(names.first { $0.hasPrefix("sway-ipc") })
         let (process, output) = (Process(), Pipe())
@@ -60,11 +73,8 @@ final class TestCompositor {
         process.environment = ["PATH": "/usr/bin:/bin"]
         process.standardOutput = output
         try process.run()
-        let tree = try JSONSerialization.jsonObject(with: output.fileHandleForReading.readDataToEndOfFile())
-        process.waitUntilExit()
-        let rectangle = try #require(Self.rectangle(ofSheetIn: tree))
-        func value(_ name: String) throws -> Int { try #require(rectangle[name] as? Int) }
-        return try (value("x"), value("y"), value("width"), value("height"))
+        defer { process.waitUntilExit() }
+        return try JSONSerialization.jsonObject(with: output.fileHandleForReading.readDataToEndOfFile())
     }
 
     private static func rectangle(ofSheetIn node: Any) -> [String: Any]? {
