@@ -200,8 +200,8 @@ let package = Package(
             dependencies: [
                 shared, logging, "Enclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault",
                 "Passcodes", "PromptProtocol",
-                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
-                "EnrolledTemplates", "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "EnrolledTemplates",
+                "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
                 "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
@@ -221,7 +221,7 @@ let package = Package(
             dependencies: [
                 shared, logging, "ExactNames", "KeySlots", "Vault", "Passcodes", "DeviceEvents", "FingerprintReader",
                 "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
-                "Passkeys", "Threading",
+                "Passkeys", "ProcessFacts", "Threading",
             ],
             swiftSettings: strict),
         // What the doctor finds.
@@ -229,7 +229,7 @@ let package = Package(
             name: "Diagnosis",
             dependencies: [
                 shared, "Enclave", "TPMEnclave", "Vault", "AuditLog", "PromptProtocol", "Prompting", "SessionLocks",
-                "Settings", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
+                "Settings", "FingerprintReader", "HelperProcesses", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
                 "ProcessFacts", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
                 "Opening", logging,
             ],
@@ -247,8 +247,8 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "Opening", "Owners", "Sessions", "Settings", "Threading", shared, logging,
-                arguments,
+                "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
+                "Settings", "Threading", shared, logging, arguments,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -297,11 +297,13 @@ let package = Package(
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
                 "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners", "Sessions",
-                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting", "Settings",
+                "FingerprintReader", "HelperProcesses", "OwnerKeys", "Passcodes", "ProcessFacts", "PromptProtocol",
+                "Prompting", "Settings",
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
+            name: "ostiary-simulator",
+            dependencies: [shared, simulatorMessages, logging, "ProcessFacts", "Simulation"],
             swiftSettings: strict),
         .executableTarget(
             name: "device-benchmark",

@@ -4,11 +4,13 @@ package import Broker
 package import Enclave
 import Foundation
 import Glibc
+package import HelperProcesses
 import Logging
 import Opening
 import OstiaryMessages
 package import OwnerKeys
 package import Owners
+package import ProcessFacts
 package import Prompting
 import Sessions
 package import Settings
@@ -31,6 +33,8 @@ package final class BrokerFixture {
     private let sensors: AddedAuthenticators
     private let fingers: FingerSources?
     private let face: FaceSource?
+    private let helpers: HelperRoads
+    private let facts: any CallerFacts
     private let prompts: PromptConfiguration
     private let authenticators: CredentialAuthenticators
     private let space: (@Sendable () -> DiskSpace?)?
@@ -47,6 +51,8 @@ package final class BrokerFixture {
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
     ///   - serves: whom it serves; nil for the user who runs the test.
+    ///   - helpers: how the broker comes to its helpers; to none of them as a rule.
+    ///   - facts: what the machine says about callers.
     ///   - asking: makes the broker's prompter of the scripted one.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
     package init(
@@ -54,6 +60,7 @@ package final class BrokerFixture {
         stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil, face: FaceSource? = nil,
+        helpers: HelperRoads = .missing, facts: any CallerFacts = KernelFacts(),
         prompts: PromptConfiguration = PromptConfiguration(),
         authenticators: CredentialAuthenticators = .none,
         asking: @escaping @Sendable (ScriptedPrompter) -> any Prompter = { $0 },
@@ -67,6 +74,8 @@ package final class BrokerFixture {
         self.sensors = sensors
         self.fingers = fingers
         self.face = face
+        self.helpers = helpers
+        self.facts = facts
         self.prompts = prompts
         self.authenticators = authenticators
         self.space = space
@@ -75,7 +84,7 @@ package final class BrokerFixture {
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, asking(prompter), clock, observer, replacingDamagedLog, folder,
-            sensors, fingers, face, prompts, authenticators, space, serves, around)
+            sensors, fingers, face, helpers, facts, prompts, authenticators, space, serves, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -87,8 +96,8 @@ package final class BrokerFixture {
         _ state: String, _ stretching: PasscodeStretching, _ prompter: any Prompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ folder: TestFolder,
         _ sensors: AddedAuthenticators = .none,
-        _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
-        _ authenticators: CredentialAuthenticators,
+        _ fingers: FingerSources?, _ face: FaceSource?, _ helpers: HelperRoads, _ facts: any CallerFacts,
+        _ prompts: PromptConfiguration, _ authenticators: CredentialAuthenticators,
         _ space: (@Sendable () -> DiskSpace?)?, _ serves: ServedUsers?,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
@@ -96,7 +105,8 @@ package final class BrokerFixture {
         return try Broker.open(
             BrokerConfiguration(
                 runsAs: try SystemUser.current(), serves: serves, stateDirectory: state,
-                promptProgram: "/nonexistent", prompts: prompts, version: "test",
+                helpers: helpers, facts: facts, sessionRecords: LogindSessions.ofMachine, prompts: prompts,
+                version: "test",
                 applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
                 associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
@@ -145,7 +155,7 @@ package final class BrokerFixture {
         close()
         broker = try Self.open(
             stateDirectory, stretching, asking(prompter), clock, nil, false, folder, sensors,
-            fingers, face, prompts, authenticators, space, serves)
+            fingers, face, helpers, facts, prompts, authenticators, space, serves)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -176,5 +186,17 @@ package final class BrokerFixture {
     package func removePasscode(_ passcode: String = BrokerFixture.passcode) throws {
         prompter.prepare([.text(passcode), .confirm])
         try client().passcode(.remove)
+    }
+}
+
+extension HelperRoads {
+    /// Helpers whose programs do not exist.
+    package static var missing: HelperRoads { .beside(program: "/nonexistent/ostiaryd") }
+}
+
+extension LogindSessions {
+    /// What this machine's systemd-logind says.
+    package static var ofMachine: LogindSessions {
+        LogindSessions(systemBus: SessionBuses.standard(of: getuid()).system, facts: KernelFacts())
     }
 }
