@@ -118,6 +118,9 @@ let package = Package(
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
         // What this machine says about callers.
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
+        // The same through a helper.
+        .target(
+            name: "IdentityFacts", dependencies: [shared, "HelperProcesses", "ProcessFacts"], swiftSettings: strict),
         .target(
             name: "Prompting",
             dependencies: [
@@ -222,6 +225,14 @@ let package = Package(
                 shared, logging, "ExactNames", "KeySlots", "Vault", "Passcodes", "DeviceEvents", "FingerprintReader",
                 "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
                 "Passkeys", "ProcessFacts", "Threading",
+            ],
+            swiftSettings: strict),
+        // Proves users for PAM.
+        .target(
+            name: "SignIns",
+            dependencies: [
+                shared, logging, "Auditing", "Authenticators", "Callers", "ExactNames", "HelperProcesses", "OwnerKeys",
+                "Owners", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions", "Threading",
             ],
             swiftSettings: strict),
         // What the doctor finds.
@@ -504,6 +515,13 @@ let package = Package(
             name: "ProcessFactsTests",
             dependencies: ["ProcessFacts", "StoreTestSupport", "TerminalTestSupport", shared], swiftSettings: adapter),
         .testTarget(
+            name: "IdentityFactsTests",
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
             name: "PromptingTests",
             dependencies: [
                 "ExactNames", "HelperProcesses", "HelperTestSupport", "Prompting", "PromptProgram", "PromptProtocol",
@@ -553,6 +571,7 @@ let package = Package(
         .testTarget(name: "OpeningTests", dependencies: wholeBroker + ["broker-crasher"], swiftSettings: adapter),
         .testTarget(name: "OwnersTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "SessionsTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "SignInsTests", dependencies: wholeBroker + ["SignIns"], swiftSettings: adapter),
         .testTarget(name: "DiagnosisTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "PasskeysTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "BiometryTests", dependencies: wholeBroker, swiftSettings: adapter),
