@@ -119,6 +119,9 @@ let package = Package(
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
         // Facts of this machine about callers.
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
+        // The same through a helper.
+        .target(
+            name: "IdentityFacts", dependencies: [shared, "HelperProcesses", "ProcessFacts"], swiftSettings: strict),
         .target(
             name: "Prompting",
             dependencies: [
@@ -200,8 +203,8 @@ let package = Package(
             dependencies: [
                 shared, logging, "Enclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault",
                 "Passcodes", "PromptProtocol",
-                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
-                "EnrolledTemplates", "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "EnrolledTemplates",
+                "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
                 "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
@@ -221,7 +224,15 @@ let package = Package(
             dependencies: [
                 shared, logging, "ExactNames", "KeySlots", "Vault", "Passcodes", "DeviceEvents", "FingerprintReader",
                 "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
-                "Passkeys", "Threading",
+                "Passkeys", "ProcessFacts", "Threading",
+            ],
+            swiftSettings: strict),
+        // Proves users for PAM.
+        .target(
+            name: "SignIns",
+            dependencies: [
+                shared, logging, "Auditing", "Authenticators", "Callers", "ExactNames", "HelperProcesses", "OwnerKeys",
+                "Owners", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions", "Threading",
             ],
             swiftSettings: strict),
         // The doctor's findings.
@@ -229,7 +240,7 @@ let package = Package(
             name: "Diagnosis",
             dependencies: [
                 shared, "Enclave", "TPMEnclave", "Vault", "AuditLog", "PromptProtocol", "Prompting", "SessionLocks",
-                "Settings", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
+                "Settings", "FingerprintReader", "HelperProcesses", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
                 "ProcessFacts", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
                 "Opening", logging,
             ],
@@ -247,8 +258,8 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "Opening", "Owners", "Sessions", "Settings", "Threading", shared, logging,
-                arguments,
+                "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
+                "Settings", "Threading", shared, logging, arguments,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -295,11 +306,13 @@ let package = Package(
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
                 "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners", "Sessions",
-                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting", "Settings",
+                "FingerprintReader", "HelperProcesses", "OwnerKeys", "Passcodes", "ProcessFacts", "PromptProtocol",
+                "Prompting", "Settings",
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
+            name: "ostiary-simulator",
+            dependencies: [shared, simulatorMessages, logging, "ProcessFacts", "Simulation"],
             swiftSettings: strict),
         .executableTarget(
             name: "device-benchmark",
@@ -500,6 +513,13 @@ let package = Package(
             name: "ProcessFactsTests",
             dependencies: ["ProcessFacts", "StoreTestSupport", "TerminalTestSupport", shared], swiftSettings: adapter),
         .testTarget(
+            name: "IdentityFactsTests",
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
             name: "PromptingTests",
             dependencies: [
                 "ExactNames", "HelperProcesses", "HelperTestSupport", "Prompting", "PromptProgram", "PromptProtocol",
@@ -548,6 +568,7 @@ let package = Package(
         .testTarget(name: "OpeningTests", dependencies: wholeBroker + ["broker-crasher"], swiftSettings: adapter),
         .testTarget(name: "OwnersTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "SessionsTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "SignInsTests", dependencies: wholeBroker + ["SignIns"], swiftSettings: adapter),
         .testTarget(name: "DiagnosisTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "PasskeysTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "BiometryTests", dependencies: wholeBroker, swiftSettings: adapter),

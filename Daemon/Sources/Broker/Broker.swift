@@ -53,12 +53,13 @@ package final class Broker: RequestHandler {
         let configuration = opened.configuration
         self.authenticators = authenticators
         associations = Associations(
-            .spawned(program: configuration.associationProgram), folder: configuration.associationsDirectory,
+            configuration.helpers.association, folder: configuration.associationsDirectory,
             trustedUserID: configuration.associationsUserID, server: configuration.associationServer,
             log: opened.log)
         services = SessionServices(
-            owners: opened.owners, limits: limits, clock: opened.clock, contextLifetime: configuration.contextLifetime,
-            isEnclaveImmediate: opened.shared.enclave.isImmediate, log: opened.log)
+            owners: opened.owners, facts: configuration.facts, limits: limits, clock: opened.clock,
+            contextLifetime: configuration.contextLifetime, isEnclaveImmediate: opened.shared.enclave.isImmediate,
+            log: opened.log)
         vault.setItemListener(services.itemWatches)
         opened.owners.whenOpened { [weak self] account in self?.follow(account) }
     }

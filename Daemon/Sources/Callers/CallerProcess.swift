@@ -55,7 +55,7 @@ package final class CallerProcess: Sendable {
     ///   - facts: reads the machine's facts about callers.
     package convenience init(
         connectedTo socket: UnixSocket, owner: OwnerID, applications: ApplicationRegistry,
-        facts: any CallerFacts = KernelFacts()
+        facts: any CallerFacts
     ) throws {
         // The kernel made the pidfd at connect. Kernels before 6.5 have none; there the daemon relies on the messages'
         // credentials.
@@ -66,10 +66,12 @@ package final class CallerProcess: Sendable {
 
     /// Identifies the client that a door named. The kernel identifies the process. The door alone vouches that a request is the client's.
     ///
-    /// - Parameter door: the program that makes requests for it.
+    /// - Parameters:
+    ///   - door: the program that makes requests for it.
+    ///   - facts: what the machine says about callers.
     package convenience init(
         _ client: NamedClient, through door: CallerProgram, owner: OwnerID, applications: ApplicationRegistry,
-        facts: any CallerFacts = KernelFacts()
+        facts: any CallerFacts
     ) throws {
         try self.init(
             client.credentials, client.process, owner: owner, applications: applications, through: door.displayName,

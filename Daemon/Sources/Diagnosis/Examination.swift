@@ -3,6 +3,7 @@ import CLinuxShims
 import Enclave
 import Foundation
 import Glibc
+import HelperProcesses
 import Logging
 package import Opening
 package import OstiaryMessages
@@ -66,7 +67,21 @@ package struct Examination {
     }
 
     private func promptFinding() -> WireFinding {
-        let path = configuration.promptProgram
+        switch configuration.helpers.prompt {
+        case .spawned(let program): promptFinding(program)
+        case .activated(let socket): promptFinding(socket)
+        }
+    }
+
+    private func promptFinding(_ socket: HelperSocket) -> WireFinding {
+        HelperRoad.activated(socket).isThere
+            ? .ok("prompt", "The service manager listens at \(socket.path).")
+            : .problem(
+                "prompt", "There is no socket \(socket.path), so nobody can be asked.",
+                advice: "Run `sudo systemctl enable --now ostiary-prompt.socket`.")
+    }
+
+    private func promptFinding(_ path: String) -> WireFinding {
         switch distrust(path) {
         case nil: return .ok("prompt", "\(path) is there, and only root and this user can replace it.")
         case .missing(let part)?:
@@ -103,6 +118,7 @@ package struct Examination {
             biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
             sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID, of: account.user.id),
             terminals: configuration.prompts.fingerPolicy,
+            templatesSocket: configuration.helpers.templates.path,
             hasDisplay: { (try? prompter.display().get()) != nil })
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
-public import TemplateAnswers
+import TemplateAnswers
 
 /// The fingerprint templates of a user, from `ostiary-templates`.
 ///
@@ -18,7 +18,7 @@ public final class EnrolledTemplates: Sendable {
     ///   - key: 32 bytes that belong to the store. Another key gives other digests.
     ///   - userID: the owner of the templates. The helper tells a process about the process's own user, and about nobody else.
     ///   - serverUserID: the user who must have made the socket; root, except in tests.
-    public init(socketPath: String = TemplateSocket.path, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0) {
+    public init(socketPath: String, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0) {
         precondition(key.count == TemplateRequest.keyByteCount, "the key has a fixed size")
         (self.socketPath, self.key, self.userID, self.serverUserID) = (socketPath, key, userID, serverUserID)
     }

@@ -1,7 +1,7 @@
 import CLinuxShims
 import Glibc
 import Threading
-import UnixSocket
+package import UnixSocket
 
 /// A running helper, from the daemon's side of its one connection.
 ///
@@ -112,11 +112,12 @@ package struct Helper: ~Copyable, Sendable {
     /// Readable when a message came, or when the helper has hung up. For `poll`, and for protocols that read a message in parts.
     package var descriptor: CInt { channel.number }
 
-    /// Sends one message.
+    /// Sends one message, with descriptors.
     ///
+    /// - Parameter descriptors: at most ``UnixSocket/passedDescriptorCount``.
     /// - Returns: false when the helper has ended, or does not read.
-    package borrowing func send(_ bytes: [UInt8]) -> Bool {
-        unsafe ostiary_send(channel.number, bytes, bytes.count, nil, 0) == bytes.count
+    package borrowing func send(_ bytes: [UInt8], passing descriptors: [CInt] = []) -> Bool {
+        unsafe ostiary_send(channel.number, bytes, bytes.count, descriptors, CInt(descriptors.count)) == bytes.count
     }
 
     package enum Received: Equatable, Sendable {
@@ -127,7 +128,7 @@ package struct Helper: ~Copyable, Sendable {
         case tooLong
     }
 
-    /// Takes the message that has come, or waits for one.
+    /// Takes the message that has come, or waits for one. Descriptors that came along are dropped.
     package borrowing func receive(atMost limit: Int) -> Received {
         // One byte more, so that a longer message is seen as one.
         var bytes = [UInt8](repeating: 0, count: limit + 1)
@@ -135,6 +136,34 @@ package struct Helper: ~Copyable, Sendable {
         while count < 0, errno == EINTR { count = unsafe recv(channel.number, &bytes, bytes.count, 0) }
         guard count > 0 else { return .ended }
         return count <= limit ? .bytes(Array(bytes[..<count])) : .tooLong
+    }
+
+    /// What came of a wait for a message with descriptors.
+    package enum ReceivedWithDescriptors: Sendable {
+        /// The descriptors are in the order of the helper. There may be fewer than were expected.
+        case message([UInt8], [SharedDescriptor])
+        case ended, tooLong
+        /// More descriptors came than were expected, or this process had no number left for one. None of them is kept.
+        case surplusDescriptors
+    }
+
+    /// As ``receive(atMost:)``, with the descriptors that came along.
+    ///
+    /// - Parameter count: how many may come, 1 to ``UnixSocket/passedDescriptorCount``.
+    package borrowing func receive(atMost limit: Int, expecting count: Int) -> ReceivedWithDescriptors {
+        precondition((1...UnixSocket.passedDescriptorCount).contains(count))
+        // One byte more, so that a longer message is seen as one.
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var sender = ostiary_sender()
+        let byteCount = unsafe ostiary_receive(
+            channel.number, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_DESCRIPTORS), &sender)
+        guard byteCount >= 0 else { return .ended }
+        let passed = [sender.descriptors.0, sender.descriptors.1, sender.descriptors.2]
+            .prefix(Int(sender.descriptor_count)).map { SharedDescriptor(Descriptor(owning: $0)) }
+        guard byteCount > 0 else { return .ended }
+        guard byteCount <= limit else { return .tooLong }
+        guard sender.refused_descriptors == 0, passed.count <= count else { return .surplusDescriptors }
+        return .message(Array(bytes[..<byteCount]), passed)
     }
 
     package enum Event: Equatable, Sendable {

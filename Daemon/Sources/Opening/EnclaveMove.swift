@@ -49,7 +49,7 @@ package struct EnclaveMove {
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
     package func run() throws {
         let former = try OpenedStore.open(
-            configuration, log: log, securityKeys: SecurityKeys(.spawned(program: configuration.securityKeyProgram)))
+            configuration, log: log, securityKeys: SecurityKeys(configuration.helpers.securityKey))
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
@@ -98,7 +98,8 @@ package struct EnclaveMove {
 
     private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: OpenedStore) throws {
         let question = StartQuestion(
-            user: configuration.runsAs, keeper: account.keeper, prompter: former.prompter,
+            user: configuration.runsAs, facts: configuration.facts, keeper: account.keeper,
+            prompter: former.prompter,
             operation: "copy the store into \(kind.place)", consequence: inventory.consequence)
         guard account.ring.isPasscodeSet else {
             try question.confirm()
@@ -124,7 +125,7 @@ package struct EnclaveMove {
         try account.trail.change(event)
         let question = OwnerPasswordQuestion(
             to: "make a store in the TPM", former.prompter, startedBy: configuration.runsAs,
-            isByHand: OwnerPasswordQuestion.isByHand)
+            by: configuration.facts, isByHand: OwnerPasswordQuestion.isByHand)
         let copied = try question.permitting { chipOwner in
             do {
                 return try makeStore(
@@ -203,8 +204,9 @@ package struct EnclaveMove {
         var prompts = configuration.prompts
         prompts.enclave.kind = kind
         var made = BrokerConfiguration(
-            runsAs: configuration.runsAs, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
-            prompts: prompts, version: configuration.version,
+            runsAs: configuration.runsAs, stateDirectory: unfinishedFolder, helpers: configuration.helpers,
+            facts: configuration.facts, sessionRecords: configuration.sessionRecords, prompts: prompts,
+            version: configuration.version,
             applicationsDirectory: configuration.applicationsDirectory)
         // The move asks once, for the store and for its passcode.
         made.asksOwnerPassword = false

@@ -7,6 +7,7 @@ package import Enclave
 import ExactNames
 import Foundation
 import Glibc
+import HelperProcesses
 import KeySlots
 package import Logging
 package import OwnerKeys
@@ -65,7 +66,8 @@ package struct OpenedStore: Sendable {
         let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
         let prompter = prompter ?? Self.systemPrompter(configuration)
         let question = OwnerPasswordQuestion(
-            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, isByHand: isByHand)
+            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, by: configuration.facts,
+            isByHand: isByHand)
         func permitted<Result>(_ work: (OwnerPassword?) throws -> Result) throws -> Result {
             guard configuration.asksOwnerPassword else { return try work(chipOwner) }
             do { return try question.permitting(work) } catch let refusal as Refusal {
@@ -105,12 +107,13 @@ package struct OpenedStore: Sendable {
                     systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
-                    securityKeys: securityKeys, added: added))
+                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added))
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
             let stay = try owner.map { try owners.enter($0) }
             if let doubt, let rollback, let account = stay?.account {
                 try OlderStoreAcceptance(
-                    path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
+                    path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
+                    prompter: prompter
                 ).ask()
                 try permitted { try rollback.accept(doubt, as: $0) }
                 account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
@@ -224,7 +227,8 @@ extension OpenedStore {
 extension ProcessPrompter {
     package init(_ configuration: BrokerConfiguration, asking userID: UInt32) {
         self.init(
-            program: configuration.promptProgram, configuration: configuration.prompts(of: userID), userID: userID,
-            buses: configuration.sessionBuses(of: userID))
+            configuration.helpers, configuration: configuration.prompts(of: userID), userID: userID,
+            facts: configuration.facts, buses: configuration.sessionBuses(of: userID),
+            sessions: configuration.sessionRecords)
     }
 }

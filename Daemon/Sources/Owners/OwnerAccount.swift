@@ -82,7 +82,7 @@ package final class OwnerAccount: Sendable {
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
-        let biometry = factors.fingers.map { Self.biometry($0, factors.face, owner, vault, keys, log) }
+        let biometry = factors.fingers.map { Self.biometry($0, factors, owner, vault, keys, log) }
         self.biometry = biometry
         let enrolment = CurrentEnrolment {
             guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
@@ -154,14 +154,14 @@ package final class OwnerAccount: Sendable {
     }
 
     private static func biometry(
-        _ fingers: FingerSources, _ face: FaceSource?, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
+        _ fingers: FingerSources, _ factors: FactorSources, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
         _ log: Logger
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
         let key = keys.digest(vault.storeID.bytes + owner.id.bytes, label: "ostiary.enrolled-templates.v1")
-        let face = face.map {
+        let face = factors.face.map {
             FaceService(
-                $0.service, .spawned(program: $0.program), user: owner.user.nameToOthers, systemBus: $0.systemBus,
+                $0.service, factors.faceHelper, user: owner.user.nameToOthers, systemBus: $0.systemBus,
                 folder: $0.folder, trustedUserID: $0.trustedUserID)
         }
         let storage = BiometryRecordStorage(vault: vault, owner: owner.id)

@@ -8,6 +8,9 @@ public protocol SessionRecords: Sendable {
 
     /// Prepares to look at the same once more. The result looks at the moment when it is called; only one thread may use it.
     func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+
+    /// Whether the user has a session in the foreground of a seat of this machine.
+    func isAtMachine(_ userID: UInt32) -> Bool
 }
 
 extension SessionRecords {
@@ -54,7 +57,7 @@ public struct LogindSessions: SessionRecords {
     private static let manager = "org.freedesktop.login1.Manager"
 
     /// - Parameter systemBus: where the system bus listens.
-    public init(systemBus: String, facts: any CallerFacts = KernelFacts()) {
+    public init(systemBus: String, facts: any CallerFacts) {
         (self.systemBus, self.facts) = (systemBus, facts)
     }
 
@@ -115,7 +118,6 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
-    /// Whether the user has a session in the foreground of a seat of this machine.
     public func isAtMachine(_ userID: UInt32) -> Bool {
         do throws(BusError) {
             guard let connection = try connection() else { return false }

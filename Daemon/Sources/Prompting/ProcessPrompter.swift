@@ -1,10 +1,10 @@
 import ExactNames
 import Glibc
-import HelperProcesses
+package import HelperProcesses
 public import ProcessFacts
 public import PromptProtocol
 import SecretMemory
-public import Settings
+package import Settings
 import UnixSocket
 
 /// Asks one user through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again
@@ -14,7 +14,7 @@ import UnixSocket
 /// included. While a question is on a terminal, it checks five times a second that the caller still exists and is in
 /// the foreground.
 public struct ProcessPrompter: PlacingPrompter {
-    private var helpers: PromptHelpers
+    private let helpers: HelperRoads
     private let configuration: PromptConfiguration
     private let userID: UInt32
     private let check: TerminalCheck
@@ -33,33 +33,23 @@ public struct ProcessPrompter: PlacingPrompter {
     static let drawPatience: Duration = .seconds(10)
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside
-    ///     it.
+    ///   - helpers: how the programs that ask are reached.
     ///   - userID: the user who is asked. A pinentry that others than the daemon's user could replace is not started.
     ///   - facts: reads the machine's facts about callers.
-    ///   - buses: the buses that know the user's session; this machine's buses when nil.
-    ///   - sessions: tells who sits at this machine; systemd-logind when nil.
-    public init(
-        program: String, configuration: PromptConfiguration, userID: UInt32,
-        facts: any CallerFacts = KernelFacts(), buses: SessionBuses? = nil,
-        sessions: (any SessionRecords)? = nil
+    ///   - buses: the buses that know the user's session.
+    ///   - sessions: tells who sits at this machine.
+    package init(
+        _ helpers: HelperRoads, configuration: PromptConfiguration, userID: UInt32, facts: any CallerFacts,
+        buses: SessionBuses, sessions: any SessionRecords
     ) {
-        helpers = PromptHelpers(program: program)
+        self.helpers = helpers
         self.configuration = configuration
         self.userID = userID
         check = TerminalCheck(policy: configuration.terminalPolicy, facts: facts)
-        let buses = buses ?? .standard(of: userID)
         self.buses = buses
-        displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
-        self.sessions = sessions ?? LogindSessions(systemBus: buses.system, facts: facts)
+        displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID, sessions: sessions)
+        self.sessions = sessions
         accessibility = AccessibilityBus(buses: buses, userID: userID)
-    }
-
-    /// The same prompter with programs that are reached in another way.
-    package func reaching(_ helpers: PromptHelpers) -> ProcessPrompter {
-        var prompter = self
-        prompter.helpers = helpers
-        return prompter
     }
 
     public func place(

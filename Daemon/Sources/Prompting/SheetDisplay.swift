@@ -58,18 +58,20 @@ struct DisplayFinder {
     let buses: SessionBuses
     /// The user who is asked.
     let userID: UInt32
+    let sessions: any SessionRecords
     /// The folder for relative names of Wayland displays.
     let runtimeFolder: String
     /// The folder of the sockets of this machine's X servers.
     let x11Folder: String
 
     init(
-        configuration: PromptConfiguration, buses: SessionBuses?, userID: UInt32, runtimeFolder: String? = nil,
-        x11Folder: String = "/tmp/.X11-unix"
+        configuration: PromptConfiguration, buses: SessionBuses, userID: UInt32, sessions: any SessionRecords,
+        runtimeFolder: String? = nil, x11Folder: String = "/tmp/.X11-unix"
     ) {
         self.configuration = configuration
-        self.buses = buses ?? .standard(of: userID)
+        self.buses = buses
         self.userID = userID
+        self.sessions = sessions
         self.runtimeFolder = runtimeFolder ?? "/run/user/\(userID)"
         self.x11Folder = x11Folder
     }
@@ -82,7 +84,7 @@ struct DisplayFinder {
                         wayland: configuration.waylandDisplay, x11: configuration.display,
                         authority: configuration.xAuthority))
             }
-            guard LogindSessions(systemBus: buses.system).isAtMachine(userID) else { throw .noActiveSession }
+            guard sessions.isAtMachine(userID) else { throw .noActiveSession }
             let variables = SessionVariables.of(userID, at: buses.user)
             return .success(
                 try display(

@@ -65,7 +65,7 @@ public struct TerminalCheck: Sendable {
     private let policy: TerminalPolicy
     private let facts: any CallerFacts
 
-    public init(policy: TerminalPolicy, facts: any CallerFacts = KernelFacts()) {
+    public init(policy: TerminalPolicy, facts: any CallerFacts) {
         self.policy = policy
         self.facts = facts
     }

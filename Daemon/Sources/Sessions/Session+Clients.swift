@@ -55,7 +55,8 @@ extension Session {
 
     private func makeClient(_ named: NamedClient) throws -> DoorClient {
         let program = try CallerProcess(
-            named, through: caller.program, owner: account.id.ownerID, applications: account.applications)
+            named, through: caller.program, owner: account.id.ownerID, applications: account.applications,
+            facts: services.facts)
         let client = DoorClient(named, program, contexts: makeContexts(of: program.program))
         let isWatched = client.watchExit { [weak self, weak client] in
             guard let self, let client else { return }

@@ -65,7 +65,8 @@ package final class Session: Sendable {
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
         let account = stay.account
         caller = try CallerProcess(
-            connectedTo: socket, owner: account.id.ownerID, applications: account.applications)
+            connectedTo: socket, owner: account.id.ownerID, applications: account.applications,
+            facts: services.facts)
         slow = SlowRequests(
             quota: services.slowRequests, readings: services.readings, program: caller.program.ofOwner)
         grantEnds = GrantEnds(trail: account.trail, thread: services.grantEnds)

@@ -1,6 +1,7 @@
 package import Logging
 package import Owners
 package import Passcodes
+package import ProcessFacts
 import ProtectedObjects
 package import Threading
 
@@ -8,6 +9,8 @@ package import Threading
 package final class SessionServices: Sendable {
     /// The owners whose programs are served.
     let owners: OwnerRegistry
+    /// What the machine says about callers.
+    let facts: any CallerFacts
     package let registry: SessionRegistry
     package let environment: EnvironmentFollower
     package let itemWatches: ItemWatches
@@ -22,10 +25,10 @@ package final class SessionServices: Sendable {
     let log: Logger
 
     package init(
-        owners: OwnerRegistry, limits: SessionLimits, clock: any BootClock, contextLifetime: Duration,
-        isEnclaveImmediate: Bool, log: Logger
+        owners: OwnerRegistry, facts: any CallerFacts, limits: SessionLimits, clock: any BootClock,
+        contextLifetime: Duration, isEnclaveImmediate: Bool, log: Logger
     ) {
-        self.owners = owners
+        (self.owners, self.facts) = (owners, facts)
         registry = SessionRegistry(limits.connections)
         slowRequests = SlowRequestQuota(limits.slowRequests)
         readings = SlowRequestQuota(limits.readings)

@@ -3,9 +3,11 @@ import CLinuxShims
 import Dispatch
 import Foundation
 import Glibc
+import HelperProcesses
 import Logging
 import Opening
 import Owners
+import ProcessFacts
 import SecretMemory
 import Sessions
 import Settings
@@ -16,6 +18,7 @@ import UnixSocket
 struct Daemon {
     let options: Ostiaryd
     let user: SystemUser
+    let mode: DaemonMode
 
     /// Serves until a signal ends the process. Throws when it cannot serve.
     func run() throws -> Never {
@@ -92,15 +95,16 @@ struct Daemon {
 
     private func configuration() throws -> BrokerConfiguration {
         let prompts = try prompts()
+        var helpers = mode.helpers(beside: try Self.ownProgram())
+        helpers.templates = options.templates(helpers.templates)
+        let facts = KernelFacts()
         return BrokerConfiguration(
-            runsAs: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
+            runsAs: user, stateDirectory: options.stateDirectory, helpers: helpers, facts: facts,
+            sessionRecords: LogindSessions(systemBus: options.systemBus, facts: facts),
             prompts: prompts, version: DaemonVersion.text,
             applicationsDirectory: options.applicationsDirectory,
-            systemBus: options.systemBus, fingers: options.fingerSources,
-            face: try prompts.faceService.map {
-                options.faceSource($0, program: try Self.program("ostiary-pam"))
-            },
-            associationProgram: try Self.program("ostiary-association"),
+            systemBus: options.systemBus, fingers: options.fingerSources(helpers.templates),
+            face: prompts.faceService.map(options.faceSource),
             associationsDirectory: options.associationsDirectory, associationServer: options.tests.server,
             adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
     }
@@ -131,9 +135,8 @@ struct Daemon {
     }
 
     /// The daemon's other programs lie beside this one; no variable of the environment can name another one.
-    private static func program(_ name: String) throws -> String {
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return PathName.folder(of: own) + "/" + name
+    private static func ownProgram() throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
 
     /// Finds the configuration through the password database, never through the environment: the program that starts

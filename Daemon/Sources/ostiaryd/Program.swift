@@ -3,6 +3,7 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
+import HelperProcesses
 import Opening
 import Owners
 import Settings
@@ -82,16 +83,19 @@ struct Ostiaryd: ParsableCommand {
 
     var systemBus: String { forTests ? runtimeDirectory + "/no-bus" : tests.systemBus }
 
-    var fingerSources: FingerSources {
-        FingerSources(
-            systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templatesSocket: tests.templatesSocket,
-            templatesUserID: tests.fingerServicesUser)
+    /// The socket of `ostiary-templates`.
+    ///
+    /// - Parameter usual: where it is without options for tests.
+    func templates(_ usual: HelperSocketAddress) -> HelperSocketAddress {
+        HelperSocketAddress(path: tests.templatesSocket ?? usual.path, managerUserID: tests.fingerServicesUser)
     }
 
-    func faceSource(_ service: String, program: String) -> FaceSource {
-        FaceSource(
-            service: service, program: program, systemBus: systemBus, folder: tests.pamFolder,
-            trustedUserID: tests.pamUser)
+    func fingerSources(_ templates: HelperSocketAddress) -> FingerSources {
+        FingerSources(systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templates: templates)
+    }
+
+    func faceSource(_ service: String) -> FaceSource {
+        FaceSource(service: service, systemBus: systemBus, folder: tests.pamFolder, trustedUserID: tests.pamUser)
     }
 
     /// For test runs: all programs below this folder share the groups, registered or not. Only over a new store.
@@ -149,7 +153,7 @@ struct Ostiaryd: ParsableCommand {
         let user: SystemUser
         do { user = try SystemUser.current() } catch { throw StartError(error.description) }
         if detach { return try Detachment(of: self, as: user).start() }
-        try Daemon(options: self, user: user).run()
+        try Daemon(options: self, user: user, mode: .user).run()
     }
 
     static func main() {

@@ -5,6 +5,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import PromptProtocol
@@ -298,8 +299,8 @@ struct FingerAbsenceTests {
     private func fixture(on bus: PrivateBus) throws -> BrokerFixture {
         let fixture = try BrokerFixture(
             fingers: FingerSources(
-                systemBus: bus.path, serviceUserID: getuid(), templatesSocket: "/nowhere/templates",
-                templatesUserID: getuid()))
+                systemBus: bus.path, serviceUserID: getuid(),
+                templates: HelperSocketAddress(path: "/nowhere/templates", managerUserID: getuid())))
         try fixture.setPasscode()
         return fixture
     }

@@ -3,10 +3,12 @@ import Dispatch
 import Enclave
 import Foundation
 import GRDB
+import HelperProcesses
 import KeySlots
 import Logging
 import Opening
 import OwnerKeys
+import ProcessFacts
 import SessionLocks
 import Settings
 import StoreTestSupport
@@ -369,7 +371,8 @@ struct OwnerRegistryTests {
         for user in [present, Self.ada] { _ = try visit(user, owners) }
         fixture.close()
         let configuration = BrokerConfiguration(
-            runsAs: present, stateDirectory: fixture.stateDirectory, promptProgram: "/nonexistent",
+            runsAs: present, stateDirectory: fixture.stateDirectory, helpers: .missing,
+            facts: KernelFacts(), sessionRecords: LogindSessions.ofMachine,
             prompts: fixture.broker.configuration.prompts, version: "test")
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         #expect(

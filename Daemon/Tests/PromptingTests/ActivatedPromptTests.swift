@@ -18,11 +18,14 @@ extension RealPromptTests {
             sheet = try ActivatedHelper(Build.sheet)
         }
 
-        private var helpers: PromptHelpers { PromptHelpers(prompt: prompt.road, sheet: sheet.road) }
+        private var helpers: HelperRoads {
+            var helpers = HelperRoads.beside(program: "/nonexistent/ostiaryd")
+            (helpers.prompt, helpers.sheet) = (prompt.road, sheet.road)
+            return helpers
+        }
 
         private var terminalPrompter: ProcessPrompter {
-            ProcessPrompter(program: "/nonexistent", configuration: PromptConfiguration(), userID: geteuid())
-                .reaching(helpers)
+            ProcessPrompter(over: helpers, configuration: PromptConfiguration(), userID: geteuid())
         }
 
         @Test func `what is typed on the caller's terminal comes back, and the terminal is as before`() throws {
@@ -71,7 +74,7 @@ extension RealPromptTests {
 
         @Test func `what is typed into a sheet comes back`() throws {
             let stage = try SheetStage()
-            let prompter = stage.prompter().reaching(helpers)
+            let prompter = stage.prompter(over: helpers)
             let asking = try Asking(prompter, .passcode, on: stage.caller)
             try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
             try stage.server.focusSheet()

@@ -17,6 +17,8 @@ import Testing
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
             userID == 7 ? .sessionLocked : nil
         }
+
+        func isAtMachine(_ userID: UInt32) -> Bool { true }
     }
 
     private static func prompter(of userID: UInt32) -> ProcessPrompter {

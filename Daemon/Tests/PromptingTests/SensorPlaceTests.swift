@@ -274,7 +274,8 @@ extension RealPromptTests {
             bus.stop()
             #expect(refusal(10) == .unknownSession)
             #expect(
-                LogindSessions(systemBus: "/nowhere/bus").refusal(ofProcess: 10, of: user) == .unknownSession)
+                LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).refusal(ofProcess: 10, of: user)
+                    == .unknownSession)
         }
     }
 }

@@ -74,7 +74,8 @@ extension RealPromptTests {
         }
 
         @Test func `the caller's own terminal is accepted under its own name`() throws {
-            let verified = try TerminalCheck(policy: .any).verify(terminal.slave, of: process.caller(nil))
+            let verified = try TerminalCheck(policy: .any, facts: KernelFacts()).verify(
+                terminal.slave, of: process.caller(nil))
             #expect(verified.path == terminal.path)
         }
 

@@ -63,6 +63,23 @@ struct CallerFactsTests {
         #expect(throws: expected) { try caller { $0.executable = .failure(failure) } }
     }
 
+    /// Every connection, and every question about it, has them: there is no way around.
+    @Test func `a connection is judged by the facts that the daemon was given`() throws {
+        var facts = PlayedFacts()
+        facts.areOthersAbsent = true
+        let exit = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        facts.processes[getpid()] = .success(
+            PlayedProcess(getpid()) {
+                $0.name = .success(ExecutedName(path: "/usr/bin/played", isTrue: true))
+                $0.exit = .success(exit)
+            })
+        let played = try BrokerFixture(facts: facts)
+        #expect(try played.client().status().caller.program == "/usr/bin/played")
+        facts.processes = [:]
+        let blind = try BrokerFixture(facts: facts)
+        #expect(throws: (any Error).self) { try blind.client().status() }
+    }
+
     @Test func `a process is named by the path of its file`() throws {
         let program = try caller { _ in }.program
         #expect(program.application == "/usr/bin/tool" && program.displayName == "/usr/bin/tool")

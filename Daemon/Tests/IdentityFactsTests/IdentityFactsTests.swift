@@ -1,0 +1,1 @@
+// The contract of facts about callers, for those that a helper reads.

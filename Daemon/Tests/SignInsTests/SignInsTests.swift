@@ -1,0 +1,1 @@
+// Sign-ins, against a scripted module.
