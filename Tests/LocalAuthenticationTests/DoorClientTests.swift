@@ -36,7 +36,7 @@ import UnixSocket
 
         deinit {
             socket.shutdown()
-            try? FileManager.default.removeItem(atPath: location.runtimeDirectory)
+            try? FileManager.default.removeItem(atPath: PathName.folder(of: location.socketPath))
         }
 
         private static func serve(

@@ -52,6 +52,7 @@ final class DaemonConnection: Sendable {
     private let calls = Mutex(Calls())
     private let greeted = Mutex(Greeted())
     private let patience: AnswerPatience
+    private let location: DaemonLocation
     /// The process that the daemon answers.
     private let process = getpid()
 
@@ -68,7 +69,7 @@ final class DaemonConnection: Sendable {
         var failure: OstiaryError?
     }
 
-    /// Connects, checks that the server belongs to the expected user, and greets.
+    /// Connects, checks that the server belongs to an expected user, and greets.
     ///
     /// - Parameter greetingSeconds: time for the daemon to greet. It needs milliseconds, and far longer only on a machine
     ///   that is out of memory.
@@ -76,14 +77,10 @@ final class DaemonConnection: Sendable {
         to location: DaemonLocation, greetingSeconds: Int = 30, patience: AnswerPatience = AnswerPatience()
     ) throws {
         self.patience = patience
+        self.location = location
         socket = try UnixSocket.connect(to: location.socketPath)
         let server = try socket.peerCredentials()
-        guard server.userID == location.ownerID else {
-            throw OstiaryError(
-                .foreignServer,
-                "User \(server.userID) serves \(location.socketPath), not user \(location.ownerID); remove that "
-                    + "socket.")
-        }
+        guard location.serverIDs.contains(server.userID) else { throw location.foreignServer(server.userID) }
         unsafe frames = FrameReader(socket: socket)
         // A daemon that hangs must not hang every program that asks it.
         try socket.setReceiveTimeout(seconds: greetingSeconds)
@@ -154,8 +151,7 @@ final class DaemonConnection: Sendable {
         do { greeting = try unsafe frames.next(WireGreeting.self).message } catch FrameReadError.system(let error)
             where error.code == EAGAIN
         {
-            throw OstiaryError(
-                .daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
+            throw OstiaryError(.daemonUnavailable, "The daemon does not answer; \(location.restartAdvice)")
         } catch { throw lost(error) }
         guard let version = ProtocolVersions.ofThisBuild.newestCommon(with: greeting.versions) else {
             throw Self.noCommonVersion(with: greeting.versions)
@@ -302,7 +298,7 @@ final class DaemonConnection: Sendable {
             guard silences < patience.silences else { break }
             post(.heldGrants(WireHeldGrantsRequest()))
         }
-        throw Self.stuck
+        throw stuck
     }
 
     /// Hands the reading role to a call that waits; one that has not begun to wait takes it by itself.
@@ -342,9 +338,11 @@ final class DaemonConnection: Sendable {
         .connectionLost,
         "The connection to the daemon is lost, and its grants ended. Authorize again; `ostiary doctor` says more.")
 
-    private static let stuck = OstiaryError(
-        .daemonUnavailable,
-        "The daemon gives no sign of life any more; end it, and the next call starts another. Its grants end with it.")
+    private var stuck: OstiaryError {
+        OstiaryError(
+            .daemonUnavailable,
+            "The daemon gives no sign of life any more; \(location.restartAdvice) Its grants end with it.")
+    }
 
     /// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
     private static let unsent = OstiaryError(.connectionLost, lost.explanation, cause: "request.unsent")
