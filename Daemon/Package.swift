@@ -436,6 +436,11 @@ let package = Package(
                 shared,
             ],
             swiftSettings: adapter),
+        // The helpers in C, which the tests build (script/build-native), over their sockets.
+        .testTarget(
+            name: "NativeHelpersTests",
+            dependencies: ["HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", shared],
+            exclude: ["Programs"], swiftSettings: adapter),
         // A socket behind which systemd's own program starts a helper for each connection.
         .target(
             name: "HelperTestSupport",
