@@ -67,6 +67,6 @@ public enum TemplateRequest {
 
 /// Where the helper listens.
 public enum TemplateSocket {
-    /// `packaging/systemd/ostiary-templates.socket` says the same.
+    /// `packaging/system/units/ostiary-templates.socket` says the same.
     public static let path = "/run/ostiary-templates.socket"
 }
