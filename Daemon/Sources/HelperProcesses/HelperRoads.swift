@@ -32,7 +32,7 @@ package struct HelperRoads: Equatable, Sendable {
             face: spawned("ostiary-pam"), templates: templatesOfMachine, identity: nil, display: nil)
     }
 
-    /// `packaging/systemd/ostiary-templates.socket` says the same.
+    /// `packaging/system/units/ostiary-templates.socket` says the same.
     private static let templatesOfMachine = HelperSocketAddress(path: "/run/ostiary-templates.socket")
 
     /// The sockets at which the service manager listens for helpers under these accounts.
@@ -47,7 +47,7 @@ package struct HelperRoads: Equatable, Sendable {
             trustedPlace: .activated(socket("vt", accounts.prompt)),
             securityKey: .activated(socket("fido", accounts.fido)),
             association: .activated(socket("association", accounts.association)),
-            face: .activated(socket("face", accounts.pam)),
+            face: .activated(socket("pam", accounts.pam)),
             templates: HelperSocketAddress(path: path("templates")),
             identity: socket("identity", accounts.identity), display: socket("display", accounts.display))
     }

@@ -68,10 +68,22 @@ struct HelperRoadsTests {
         #expect(roads.trustedPlace == .activated(socket("vt", 903)))
         #expect(roads.securityKey == .activated(socket("fido", 904)))
         #expect(roads.association == .activated(socket("association", 905)))
-        #expect(roads.face == .activated(socket("face", 906)))
+        #expect(roads.face == .activated(socket("pam", 906)))
         #expect(roads.identity == socket("identity", 901) && roads.display == socket("display", 902))
         #expect(
             roads.templates == HelperSocketAddress(path: "/run/ostiary/helpers/templates.socket", managerUserID: 0))
+    }
+
+    @Test func `a unit of the package listens at the socket of each helper`() throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../packaging/system/units").standardizedFileURL
+        let units = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let lines = try units.filter { $0.pathExtension == "socket" }
+            .flatMap { try String(contentsOf: $0, encoding: .utf8).split(separator: "\n") }
+        for name in ["prompt", "sheet", "vt", "fido", "association", "pam", "identity", "display"] {
+            #expect(lines.contains("ListenSequentialPacket=/run/ostiary/helpers/\(name).socket"), "\(name)")
+        }
+        #expect(lines.contains("ListenStream=/run/ostiary/helpers/templates.socket"))
     }
 
     @Test(arguments: accounts.keys.sorted()) func `an account that is missing is named`(name: String) {

@@ -139,7 +139,8 @@ struct HelperTests {
         let stage = try Stage(way)
         defer { withExtendedLifetime(stage) {} }
         let helper = try stage.start()
-        let (first, second) = (try PipeEnds(), try PipeEnds())
+        let first = try PipeEnds()
+        let second = try PipeEnds()
         #expect(write(first.writer.number, [41], 1) == 1 && write(second.writer.number, [42], 1) == 1)
         let areTwoPassed = helper.pass("passed", [first.reader.number, second.reader.number])
         #expect(areTwoPassed)

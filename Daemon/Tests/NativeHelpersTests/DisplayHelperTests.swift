@@ -206,9 +206,11 @@ struct DisplayHelperTests {
 
     @Test func `the daemon's side takes its greeting, and hands over`() throws {
         let displays = try Displays()
-        let helper = try Helper(.activated(displays.socket), environment: [])
-        #expect(helper.send(Displays.request(1)))
-        #expect(helper.receive(atMost: 100) == .bytes(Displays.answer(1)))
+        let helper = try Helper(.activated(displays.socket))
+        let isSent = helper.send(Displays.request(1))
+        #expect(isSent)
+        let answer = helper.receive(atMost: 100)
+        #expect(answer == .bytes(Displays.answer(1)))
         let isGone = helper.end()
         #expect(isGone)
     }

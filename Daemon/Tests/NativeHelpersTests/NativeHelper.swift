@@ -159,9 +159,10 @@ final class RawConnection: Sendable {
 /// An integer in big-endian bytes.
 func bytes(_ number: some FixedWidthInteger) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
-/// A handle, or an open file.
-func opened(_ path: String, _ mode: CInt = O_PATH) throws -> SharedDescriptor {
-    SharedDescriptor(try Descriptor(open(path, mode | O_CLOEXEC), from: "open", subject: path))
+/// A handle, or a file that is opened in this mode.
+func opened(_ path: String, _ mode: CInt? = nil) throws -> SharedDescriptor {
+    let number = mode.map { open(path, $0 | O_CLOEXEC) } ?? ostiary_open_handle(AT_FDCWD, path)
+    return SharedDescriptor(try Descriptor(number, from: "open", subject: path))
 }
 
 func status(_ path: String) throws -> stat {
