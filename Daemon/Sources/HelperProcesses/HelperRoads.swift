@@ -35,9 +35,12 @@ package struct HelperRoads: Equatable, Sendable {
     /// `packaging/systemd/ostiary-templates.socket` says the same.
     private static let templatesOfMachine = HelperSocketAddress(path: "/run/ostiary-templates.socket")
 
+    /// Where the units in `packaging/system/units` listen.
+    package static let socketFolder = "/run/ostiary/helpers"
+
     /// The sockets at which the service manager listens for helpers under these accounts.
-    package static func activated(_ accounts: MachineAccounts) -> HelperRoads {
-        func path(_ name: String) -> String { "/run/ostiary/helpers/\(name).socket" }
+    package static func activated(_ accounts: MachineAccounts, below folder: String = socketFolder) -> HelperRoads {
+        func path(_ name: String) -> String { "\(folder)/\(name).socket" }
         func socket(_ name: String, _ userID: UInt32) -> HelperSocket {
             HelperSocket(path: path(name), helperUserID: userID)
         }
@@ -47,7 +50,7 @@ package struct HelperRoads: Equatable, Sendable {
             trustedPlace: .activated(socket("vt", accounts.prompt)),
             securityKey: .activated(socket("fido", accounts.fido)),
             association: .activated(socket("association", accounts.association)),
-            face: .activated(socket("face", accounts.pam)),
+            face: .activated(socket("pam", accounts.pam)),
             templates: HelperSocketAddress(path: path("templates")),
             identity: socket("identity", accounts.identity), display: socket("display", accounts.display))
     }
