@@ -1,23 +1,23 @@
-import Cancellations
+package import Cancellations
 import Glibc
-import UnixSocket
+package import UnixSocket
 
 /// The socket at which a server accepts.
-enum Listener: Sendable {
+package enum Listener: Sendable {
     /// This process alone listens.
     case own(UnixSocket)
     /// The service manager listens, too. Programs that connect while no daemon accepts wait in the socket's queue for the next one.
     case inherited(UnixSocket, end: PollableCancellation)
 
     /// Begins to listen at `path`, which must not exist.
-    init(at path: String) throws(SystemCallError) { self = .own(try UnixSocket.listen(at: path)) }
+    package init(at path: String) throws(SystemCallError) { self = .own(try UnixSocket.listen(at: path)) }
 
-    init(inheriting socket: UnixSocket) throws(SystemCallError) {
+    package init(inheriting socket: UnixSocket) throws(SystemCallError) {
         self = .inherited(socket, end: try PollableCancellation())
     }
 
     /// Waits for the next connection; nil after a while without one at an inherited socket, and after ``stop()``.
-    func next() throws(SystemCallError) -> UnixSocket? {
+    package func next() throws(SystemCallError) -> UnixSocket? {
         switch self {
         case .own(let socket): return try socket.accept()
         case .inherited(let socket, let end): return try Self.next(at: socket, unless: end)
@@ -46,7 +46,7 @@ enum Listener: Sendable {
 
     /// Ends the wait for connections. Afterwards a socket of this process alone refuses them, and an inherited one keeps them: to shut it
     /// down would shut it down for the service manager, too.
-    func stop() {
+    package func stop() {
         switch self {
         case .own(let socket): socket.shutdown()
         case .inherited(_, let end): end.cancel()

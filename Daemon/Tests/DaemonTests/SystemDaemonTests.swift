@@ -42,6 +42,7 @@ import UnixSocket
     @Test func `of 200 clients none is refused while one daemon ends and the next one starts`() throws {
         var daemon = try stage.start()
         let isOver = Flag()
+        defer { isOver.set() }
         let path = stage.requestsPath
         let clients = Threads<Int>()
         for _ in 0..<200 {

@@ -56,10 +56,10 @@ package final class SystemDaemonStage: Sendable {
 
     private static func bind(at path: String, _ type: __socket_type) throws -> UnixSocket {
         let number = socket(AF_UNIX, CInt(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        let socket = UnixSocket(owning: try Descriptor(number, from: "socket"))
-        guard ostiary_bind_private(socket.number, path) == 0 else { throw SystemCallError("bind", subject: path) }
+        let bound = UnixSocket(owning: try Descriptor(number, from: "socket"))
+        guard ostiary_bind_private(bound.number, path) == 0 else { throw SystemCallError("bind", subject: path) }
         try set(0o666, on: path)
-        return socket
+        return bound
     }
 
     /// Any socket at which the test listens.
