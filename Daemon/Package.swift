@@ -259,7 +259,7 @@ let package = Package(
             name: "ostiaryd",
             dependencies: [
                 "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
-                "Settings", "Threading", shared, logging, arguments,
+                "Settings", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -446,6 +446,11 @@ let package = Package(
             name: "HelperTestSupport",
             dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/HelperTestSupport", swiftSettings: adapter),
+        // The daemon of the machine, whose service manager is the test.
+        .target(
+            name: "SystemDaemonTestSupport",
+            dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
+            path: "Tests/SystemDaemonTestSupport", swiftSettings: adapter),
         // A helper with all faults.
         .executableTarget(
             name: "test-helper", dependencies: ["HelperProcesses", shared], path: "Tests/Programs/test-helper",
@@ -593,8 +598,8 @@ let package = Package(
                 "ostiary-fingerprint", "ostiary-templates", "test-caller", "ProcessFacts", "Prompting",
                 "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
-                "BrokerTestSupport",
+                "PAMTestSupport", "SystemDaemonTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker",
+                "Opening", "Owners", "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", "ExactNames", "Vault", "CImpostor", cbor, shared,
                 simulatorMessages, socketTestSupport, grdb,
             ],

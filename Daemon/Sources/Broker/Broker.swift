@@ -81,6 +81,9 @@ package final class Broker: RequestHandler {
         _ = account.knownAttempts()
     }
 
+    /// Whether the store can be read. Waits as each reading does.
+    package var canReadStore: Bool { (try? vault.read { try $0.verifyStoreRecord() }) != nil }
+
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     package func close() {
         services.environment.stop()

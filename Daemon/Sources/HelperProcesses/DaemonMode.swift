@@ -7,11 +7,13 @@ package enum DaemonMode: Equatable, Sendable {
 
     /// How this daemon comes to its helpers.
     ///
-    /// - Parameter program: the daemon's absolute path.
-    package func helpers(beside program: String) -> HelperRoads {
+    /// - Parameters:
+    ///   - program: the daemon's absolute path.
+    ///   - folder: where the service manager listens for helpers.
+    package func helpers(beside program: String, sockets folder: String = HelperRoads.socketFolder) -> HelperRoads {
         switch self {
         case .user: .beside(program: program)
-        case .system(let accounts): .activated(accounts)
+        case .system(let accounts): .activated(accounts, below: folder)
         }
     }
 }

@@ -35,9 +35,12 @@ package struct HelperRoads: Equatable, Sendable {
     /// `packaging/system/units/ostiary-templates.socket` says the same.
     private static let templatesOfMachine = HelperSocketAddress(path: "/run/ostiary-templates.socket")
 
+    /// Where the units in `packaging/system/units` listen.
+    package static let socketFolder = "/run/ostiary/helpers"
+
     /// The sockets at which the service manager listens for helpers under these accounts.
-    package static func activated(_ accounts: MachineAccounts) -> HelperRoads {
-        func path(_ name: String) -> String { "/run/ostiary/helpers/\(name).socket" }
+    package static func activated(_ accounts: MachineAccounts, below folder: String = socketFolder) -> HelperRoads {
+        func path(_ name: String) -> String { "\(folder)/\(name).socket" }
         func socket(_ name: String, _ userID: UInt32) -> HelperSocket {
             HelperSocket(path: path(name), helperUserID: userID)
         }

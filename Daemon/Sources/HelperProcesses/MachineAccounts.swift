@@ -5,13 +5,16 @@ package import UnixSocket
 package struct MachineAccounts: Equatable, Sendable {
     package let daemon, identity, display, prompt, fido, association, pam: UInt32
 
+    /// Those of the helpers. Nobody is such an account, so no program of one is served.
+    package var helpers: Set<UInt32> { [identity, display, prompt, fido, association, pam] }
+
     /// Asks the password database. To be called once, at the start: a changed database counts after the next one.
     package static func resolve() throws(MissingAccount) -> MachineAccounts {
         try MachineAccounts(asking: userID(ofAccount:))
     }
 
     /// - Parameter userID: gives the number of the account with this name.
-    init(asking userID: (String) throws(MissingAccount) -> UInt32) throws(MissingAccount) {
+    package init(asking userID: (String) throws(MissingAccount) -> UInt32) throws(MissingAccount) {
         // A helper with root's number, or another one's, would have the rights that it must not have.
         var names: [UInt32: String] = [0: "root"]
         func own(_ name: String) throws(MissingAccount) -> UInt32 {

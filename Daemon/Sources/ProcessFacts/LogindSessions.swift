@@ -129,6 +129,14 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
+    /// Whether the user has a session of any kind: at a seat, from another machine, or of cron. False where logind does not tell.
+    public func hasSession(_ userID: UInt32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            return try !sessions(of: userID, withoutSeat: true, connection).isEmpty
+        } catch { return false }
+    }
+
     private struct Connection {
         let bus: Bus
         /// The name of logind's own connection: the answer is from the one that owns logind's name now.
@@ -154,8 +162,10 @@ public struct LogindSessions: SessionRecords {
         }
     }
 
-    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
-    private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for. With `withoutSeat` all sessions.
+    private func sessions(
+        of userID: UInt32, withoutSeat: Bool = false, _ connection: Connection
+    ) throws(BusError) -> [String] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
         var paths: [String] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
@@ -166,7 +176,7 @@ public struct LogindSessions: SessionRecords {
             let seat = try answer.readText()
             let path = try answer.readText(.objectPath)
             try answer.exitContainer()
-            if user == userID, !seat.isEmpty { paths.append(path) }
+            if user == userID, withoutSeat || !seat.isEmpty { paths.append(path) }
         }
         return paths
     }

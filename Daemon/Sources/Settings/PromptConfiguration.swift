@@ -54,6 +54,14 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// Whether a dialog can be drawn without a terminal.
     package var hasDisplay: Bool { display != nil || waylandDisplay != nil }
 
+    /// The keys of those settings that are for a daemon of one user: its display, and a program under its account.
+    package var keysOfOneUser: [String] {
+        [
+            ("prompt.pinentry", pinentryPath), ("prompt.display", display), ("prompt.wayland-display", waylandDisplay),
+            ("prompt.xauthority", xAuthority),
+        ].filter { $0.1 != nil }.map { $0.0 }
+    }
+
     /// The same without the configured display.
     package var withoutDisplay: PromptConfiguration {
         var settings = self

@@ -1,6 +1,4 @@
 import Broker
-import CLinuxShims
-import Dispatch
 import Foundation
 import Glibc
 import HelperProcesses
@@ -8,30 +6,20 @@ import Logging
 import Opening
 import Owners
 import ProcessFacts
-import SecretMemory
 import Sessions
 import Settings
-import Threading
-import UnixSocket
 
-/// A running daemon: lock, store, socket, signals.
+/// A running daemon of one user: lock, store, socket, signals.
 struct Daemon {
     let options: Ostiaryd
     let user: SystemUser
-    let mode: DaemonMode
 
     /// Serves until a signal ends the process. Throws when it cannot serve.
     func run() throws -> Never {
         beginLog()
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
-        Self.raiseDescriptorLimit()
-        guard SystemRandom.isAvailable else {
-            throw StartError(
-                "The kernel refuses randomness (getrandom), which every key needs. A sandbox may forbid the call; permit it and "
-                    + "start again.")
-        }
-        try prepareThreads()
+        try Startup.prepareProcess()
         let runtime = try RuntimeDirectory(path: options.runtimeDirectory, userID: user.id)
         // A daemon with another runtime folder and the same state folder finds the second lock taken.
         let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
@@ -41,7 +29,7 @@ struct Daemon {
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
         broker.followReaders()
-        try startThread("ostiary-accept") { server.run() }
+        try Startup.startThread("ostiary-accept") { server.run() }
         log.notice("serving", metadata: ["socket": "\(runtime.socketPath)", "version": "\(DaemonVersion.text)"])
         if options.reportsReadiness { ReadinessReport.ready() }
         broker.followSessionLocks(on: options.systemBus)
@@ -54,34 +42,10 @@ struct Daemon {
         _exit(0)
     }
 
-    /// Programs may leave more descriptors here than the 1,024 that a process has as a rule (``SessionLimits``). If the system
-    /// does not raise the limit, the daemon refuses sooner.
-    private static func raiseDescriptorLimit() {
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0 else { return }
-        let wanted = min(limit.rlim_max, rlim_t(SessionLimits.descriptorCountOfMany))
-        guard limit.rlim_cur < wanted else { return }
-        limit.rlim_cur = wanted
-        _ = unsafe setrlimit(resource, &limit)
-    }
-
     /// With `--json`, standard error holds the error alone.
     private func beginLog() {
         guard options.json else { return LoggingSystem.bootstrap(StreamLogHandler.standardError) }
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-    }
-
-    private static let threadShortage = StartError(
-        "The system gives no thread. End other programs, or raise the limit of processes (RLIMIT_NPROC, TasksMax), and start again."
-    )
-
-    private func prepareThreads() throws {
-        do throws(ThreadShortage) { try Threads.prepare() } catch { throw Self.threadShortage }
-    }
-
-    private func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws {
-        do throws(ThreadShortage) { try Threads.start(name, body) } catch { throw Self.threadShortage }
     }
 
     /// Copies the store into another enclave. No socket is made, and nobody is served.
@@ -95,7 +59,7 @@ struct Daemon {
 
     private func configuration() throws -> BrokerConfiguration {
         let prompts = try prompts()
-        var helpers = mode.helpers(beside: try Self.ownProgram())
+        var helpers = DaemonMode.user.helpers(beside: try Startup.ownProgram())
         helpers.templates = options.templates(helpers.templates)
         let facts = KernelFacts()
         return BrokerConfiguration(
@@ -110,14 +74,10 @@ struct Daemon {
     }
 
     private func openBroker(_ log: Logger) throws -> Broker {
-        do {
-            var configuration = try self.configuration()
-            if options.forTests { try requireNewStore(for: "--for-tests") }
-            if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
-            return try Broker.open(
-                configuration, log: log, replacingDamagedLog: options.replaceDamagedLog,
-                acceptingOlderStore: options.acceptOlderStore)
-        } catch let error as BrokerOpeningError { throw StartError(error.description) }
+        var configuration = try self.configuration()
+        if options.forTests { try requireNewStore(for: "--for-tests") }
+        if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
+        return try Startup.openBroker(configuration, options, log)
     }
 
     /// Only over a new store: the owner of another one was never asked whether these programs may use its groups.
@@ -134,30 +94,21 @@ struct Daemon {
         }
     }
 
-    /// The daemon's other programs lie beside this one; no variable of the environment can name another one.
-    private static func ownProgram() throws -> String {
-        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    }
-
     /// Finds the configuration through the password database, never through the environment: the program that starts
     /// the daemon must not be able to name another dialog program. The user's own file counts before the
     /// administrator's.
     private func prompts() throws -> PromptConfiguration {
         if let named = options.configuration {
-            guard let configuration = try load(named) else { throw StartError("\(named) does not exist.") }
+            guard let configuration = try Startup.configuration(at: named, trusting: user.id) else {
+                throw StartError("\(named) does not exist.")
+            }
             return configuration
         }
         let standard = [homeFolder.map { $0 + "/.config/ostiary/ostiaryd.conf" }, "/etc/ostiary/ostiaryd.conf"]
         for path in standard.compactMap(\.self) {
-            if let configuration = try load(path) { return configuration }
+            if let configuration = try Startup.configuration(at: path, trusting: user.id) { return configuration }
         }
         return PromptConfiguration()
-    }
-
-    private func load(_ path: String) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: user.id) } catch {
-            throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
-        }
     }
 
     /// The state folder must exist before its lock can.

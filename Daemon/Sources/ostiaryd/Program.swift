@@ -18,14 +18,32 @@ struct Ostiaryd: ParsableCommand {
 
               ostiaryd --runtime-directory /run/user/1000/ostiary --state-directory ~/.local/state/ostiary
 
+            The daemon of the whole machine is started by systemd, as ostiaryd.service (--system).
+
             Exit codes: 0 ended normally, 1 failed, 2 wrong usage.
             """, version: DaemonVersion.text)
 
-    @Option(help: "The folder for the socket and the lock; it is made with mode 0700.")
-    var runtimeDirectory: String
+    @Option(
+        name: .customLong("runtime-directory"),
+        help: "The folder for the socket and the lock; it is made with mode 0700.")
+    var givenRuntimeDirectory: String?
 
-    @Option(help: "The folder for the device secret, the store and the audit log; it is made with mode 0700.")
-    var stateDirectory: String
+    @Option(
+        name: .customLong("state-directory"),
+        help: "The folder for the device secret, the store and the audit log; it is made with mode 0700.")
+    var givenStateDirectory: String?
+
+    /// Both are there where ``validate()`` has found no fault, unless the daemon is the machine's, which has places of its own.
+    var runtimeDirectory: String { givenRuntimeDirectory ?? "" }
+    var stateDirectory: String { givenStateDirectory ?? "" }
+
+    @Flag(
+        name: .customLong("system"),
+        help: """
+            Serve all users of the machine, as ostiaryd.service does: under the account ostiary, at the sockets of systemd, with the \
+            store in /var/lib/ostiary and the settings in /etc/ostiary/ostiaryd.conf.
+            """)
+    var isForMachine = false
 
     @Option(
         help: """
@@ -113,6 +131,7 @@ struct Ostiaryd: ParsableCommand {
     }
 
     func validate() throws {
+        if isForMachine { try validateForMachine() } else { try requireFolders() }
         guard testPrograms == nil || !detach else {
             throw ValidationError("--test-programs does not go with --detach.")
         }
@@ -123,7 +142,8 @@ struct Ostiaryd: ParsableCommand {
             throw ValidationError("--test-programs and --test-group need each other.")
         }
         let paths = [
-            runtimeDirectory, stateDirectory, configuration, applicationsDirectory, associationsDirectory, testPrograms,
+            givenRuntimeDirectory, givenStateDirectory, configuration, applicationsDirectory, associationsDirectory,
+            testPrograms,
         ]
         for path in tests.paths + paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
@@ -132,6 +152,30 @@ struct Ostiaryd: ParsableCommand {
             throw ValidationError("The enclave is software or tpm.")
         }
         guard moveEnclave != nil || !json else { throw ValidationError("--json goes with --move-enclave alone.") }
+    }
+
+    private func requireFolders() throws {
+        for (name, value) in [("runtime-directory", givenRuntimeDirectory), ("state-directory", givenStateDirectory)]
+        where value == nil {
+            throw ValidationError("Missing expected argument '--\(name) <\(name)>'")
+        }
+    }
+
+    /// The units, the accounts and root's files say what the daemon of the machine is, and nobody else.
+    private func validateForMachine() throws {
+        let refused = [
+            ("--runtime-directory", givenRuntimeDirectory != nil), ("--state-directory", givenStateDirectory != nil),
+            ("--configuration", configuration != nil), ("--detach", detach),
+            ("--applications-directory", applicationsDirectory != BrokerConfiguration.systemApplicationsDirectory),
+            ("--associations-directory", associationsDirectory != BrokerConfiguration.systemAssociationsDirectory),
+            ("--accept-older-store", acceptOlderStore), ("--move-enclave", moveEnclave != nil),
+            ("--adopt-user-name", adoptUserName != nil), ("--reports-readiness", reportsReadiness),
+            ("--ends-with-parent", endsWithParent), ("--for-tests", forTests), ("--test-programs", testPrograms != nil),
+            ("--test-group", !testGroups.isEmpty),
+        ]
+        if let option = refused.first(where: { $0.1 }) {
+            throw ValidationError("\(option.0) does not go with --system.")
+        }
     }
 
     /// The enclave of `--move-enclave`.
@@ -150,10 +194,11 @@ struct Ostiaryd: ParsableCommand {
                 throw StartError("The process that started the daemon has ended.")
             }
         }
+        if isForMachine { try SystemDaemon(options: self).run() }
         let user: SystemUser
         do { user = try SystemUser.current() } catch { throw StartError(error.description) }
         if detach { return try Detachment(of: self, as: user).start() }
-        try Daemon(options: self, user: user, mode: .user).run()
+        try Daemon(options: self, user: user).run()
     }
 
     static func main() {

@@ -74,16 +74,38 @@ struct HelperRoadsTests {
             roads.templates == HelperSocketAddress(path: "/run/ostiary/helpers/templates.socket", managerUserID: 0))
     }
 
-    @Test func `a unit of the package listens at the socket of each helper`() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../packaging/system/units").standardizedFileURL
-        let units = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        let lines = try units.filter { $0.pathExtension == "socket" }
-            .flatMap { try String(contentsOf: $0, encoding: .utf8).split(separator: "\n") }
-        for name in ["prompt", "sheet", "vt", "fido", "association", "pam", "identity", "display"] {
-            #expect(lines.contains("ListenSequentialPacket=/run/ostiary/helpers/\(name).socket"), "\(name)")
+    @Test func `each socket of a helper is one at which a unit listens`() throws {
+        let roads = HelperRoads.activated(try resolve())
+        func path(_ road: HelperRoad?) throws -> String {
+            guard case .activated(let socket)? = road else { throw Unexpected() }
+            return socket.path
         }
-        #expect(lines.contains("ListenStream=/run/ostiary/helpers/templates.socket"))
+        let activated: [HelperRoad?] = [
+            roads.prompt, roads.sheet, roads.trustedPlace, roads.securityKey, roads.association, roads.face,
+        ]
+        let sockets = [try #require(roads.identity), try #require(roads.display)]
+        let paths = try activated.map(path) + sockets.map(\.path) + [roads.templates.path]
+        let folder = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../packaging/system/units")
+            .standardizedFileURL
+        let units = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .filter { $0.pathExtension == "socket" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }
+        for path in paths {
+            let lines = ["ListenSequentialPacket=\(path)", "ListenStream=\(path)"]
+            #expect(units.contains { unit in lines.contains { unit.contains($0 + "\n") } }, "\(path)")
+        }
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func `the sockets lie in the given folder`() throws {
+        let roads = DaemonMode.system(try resolve()).helpers(beside: "/usr/libexec/ostiaryd", sockets: "/tmp/helpers")
+        #expect(roads.identity == HelperSocket(path: "/tmp/helpers/identity.socket", helperUserID: 901))
+        #expect(roads.templates.path == "/tmp/helpers/templates.socket")
+    }
+
+    @Test func `the accounts of the helpers are all but the daemon's own`() throws {
+        #expect(try resolve().helpers == [901, 902, 903, 904, 905, 906])
     }
 
     @Test(arguments: accounts.keys.sorted()) func `an account that is missing is named`(name: String) {

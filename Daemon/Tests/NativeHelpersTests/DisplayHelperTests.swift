@@ -27,7 +27,7 @@ final class Displays: Sendable {
 
     /// A connection after greeting and hand-over.
     func connect() throws -> RawConnection {
-        let connection = try RawConnection(to: helper.socket)
+        let connection = try RawConnection(to: helper.socket, of: self)
         #expect(try connection.receive() == Answer([1]))
         connection.send([3, 3])
         return connection

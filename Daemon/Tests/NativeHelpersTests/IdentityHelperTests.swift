@@ -169,7 +169,7 @@ struct IdentityHelperTests {
         let handle = try folder(of: getpid())
         var first: RawConnection? = try identity.connect()
         #expect(try first?.ask(look(), [handle.number]).bytes[1] == 0)
-        let second = try RawConnection(to: identity.socket)
+        let second = try RawConnection(to: identity.socket, of: identity)
         #expect(!second.isReadable(withinMilliseconds: 300))
         first = nil
         #expect(try second.receive() == Answer([1]))

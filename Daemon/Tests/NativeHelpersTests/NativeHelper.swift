@@ -87,7 +87,7 @@ final class IdentityHelper: Sendable {
 
     /// A connection after the greeting.
     func greeted() throws -> RawConnection {
-        let connection = try RawConnection(to: socket)
+        let connection = try RawConnection(to: socket, of: self)
         #expect(try connection.receive() == Answer([1]))
         return connection
     }
@@ -113,8 +113,11 @@ struct Answer: Equatable {
 /// Bytes and descriptors as the test likes them.
 final class RawConnection: Sendable {
     private let socket: UnixSocket
+    /// A stage ends its helper with itself, so it stays as long as the connection.
+    private let stage: any Sendable & AnyObject
 
-    init(to socket: HelperSocket) throws {
+    init(to socket: HelperSocket, of stage: any Sendable & AnyObject) throws {
+        self.stage = stage
         let path = socket.path
         var connection: UnixSocket?
         // The listener listens a moment after its socket is there.

@@ -51,6 +51,11 @@ struct OwnersTests {
 
     // MARK: served users
 
+    @Test func `are told that the daemon is the machine's`() throws {
+        #expect(try fixture.client(as: Self.ada).status().mode == .system)
+        #expect(try BrokerFixture().client().status().mode == .user)
+    }
+
     @Test func `are three, and a fourth who appears at run time`() throws {
         #expect(fixture.broker.accounts.isEmpty)
         let clients = try [Self.ada, Self.grace, Self.joan].map { try fixture.client(as: $0) }

@@ -123,3 +123,17 @@ import UnixSocket
         #expect(process.wait() == .killed(signal: SIGSYS, leftCore: false))
     }
 }
+
+/// The calls that the daemon of the machine gives up, in a program that gives up the same.
+@Suite(.timeLimit(.minutes(10))) struct DeniedCallsTests {
+    @Test(arguments: ["spawn", "execute", "spawn-in-older-thread"])
+    func `no program is started any more`(_ deed: String) throws {
+        let process = try SpawnedProcess(Build.program("filter-breaker"), ["denied", deed])
+        #expect(process.wait() == .exited(EPERM))
+    }
+
+    @Test func `other calls go on`() throws {
+        let process = try SpawnedProcess(Build.program("filter-breaker"), ["denied", "open"])
+        #expect(process.wait() == .exited(0))
+    }
+}

@@ -96,6 +96,38 @@ int ostiary_peer_pidfd(int socket) {
   return descriptor;
 }
 
+static int socket_option(int socket, int option, int *value) {
+  socklen_t length = sizeof(*value);
+  return getsockopt(socket, SOL_SOCKET, option, value, &length);
+}
+
+int ostiary_listener(int descriptor, int *type, char *path, size_t capacity) {
+  int family = 0, listens = 0;
+  if (socket_option(descriptor, SO_DOMAIN, &family) != 0) return -1;
+  if (family != AF_UNIX) {
+    errno = EAFNOSUPPORT;
+    return -1;
+  }
+  if (socket_option(descriptor, SO_ACCEPTCONN, &listens) != 0) return -1;
+  if (!listens) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (socket_option(descriptor, SO_TYPE, type) != 0) return -1;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socklen_t length = sizeof(address);
+  if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return -1;
+  // A path that fills the field has no byte 0 behind it. An abstract address begins with one.
+  size_t count = strnlen(address.sun_path, sizeof(address.sun_path));
+  if (count >= capacity) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(path, address.sun_path, count);
+  path[count] = 0;
+  return 0;
+}
+
 // A passed descriptor of a guarded file, as the store's database is, stays open. Closing it would end SQLite's locks, and the
 // next program that closes the store would remove its journal. So a program that passes such a descriptor takes up a descriptor
 // number of this process; `kept` bounds how many.

@@ -27,11 +27,17 @@ extension Broker {
         .with { $0.findings = Examination(opened, for: account, askedBy: processID, as: requester).findings() }
     }
 
+    /// Where the starter of the daemon decides its trust, that comes before whom it serves.
+    private var mode: WireMode {
+        guard configuration.testOptions.isEmpty else { return .userForTests }
+        return configuration.serves.sole == nil ? .system : .user
+    }
+
     func status(for exchange: Exchange) throws -> WireStatus {
         let attempts = exchange.account.knownAttempts()
         let rights = try rightStatus(of: exchange)
         return .with {
-            $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
+            $0.mode = mode
             $0.daemonVersion = configuration.version
             $0.processID = UInt32(getpid())
             $0.stateDirectory = configuration.stateDirectory

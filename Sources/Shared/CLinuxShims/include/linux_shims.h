@@ -43,6 +43,11 @@ int ostiary_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 // SO_PEERPIDFD (Linux 6.5); -1 with ENOPROTOOPT on older kernels.
 int ostiary_peer_pidfd(int socket);
 
+// The type of a listening Unix socket, and the path that it is bound to: an empty one for an abstract address or none. `capacity`
+// must be larger than any such path (108). ENOTSOCK for another file, EAFNOSUPPORT for another family, EINVAL for a socket that
+// does not listen.
+int ostiary_listener(int descriptor, int *type, char *path, size_t capacity);
+
 // What may come beside the bytes of a receive.
 enum {
   OSTIARY_RECEIVE_SENDER = 1,      // the sender's credentials; the socket must ask for them (ostiary_pass_credentials)
