@@ -47,7 +47,7 @@ package struct HelperRoads: Equatable, Sendable {
             trustedPlace: .activated(socket("vt", accounts.prompt)),
             securityKey: .activated(socket("fido", accounts.fido)),
             association: .activated(socket("association", accounts.association)),
-            face: .activated(socket("face", accounts.pam)),
+            face: .activated(socket("pam", accounts.pam)),
             templates: HelperSocketAddress(path: path("templates")),
             identity: socket("identity", accounts.identity), display: socket("display", accounts.display))
     }

@@ -68,7 +68,7 @@ struct HelperRoadsTests {
         #expect(roads.trustedPlace == .activated(socket("vt", 903)))
         #expect(roads.securityKey == .activated(socket("fido", 904)))
         #expect(roads.association == .activated(socket("association", 905)))
-        #expect(roads.face == .activated(socket("face", 906)))
+        #expect(roads.face == .activated(socket("pam", 906)))
         #expect(roads.identity == socket("identity", 901) && roads.display == socket("display", 902))
         #expect(
             roads.templates == HelperSocketAddress(path: "/run/ostiary/helpers/templates.socket", managerUserID: 0))
