@@ -39,11 +39,13 @@ public final class TemplatesHelper {
     /// The name that fprintd files the test's templates under.
     public static let userName = String(cString: getpwuid(getuid()).pointee.pw_name)
 
+    /// - Parameter userID: the owner of the templates; nil for the test's user.
     public func client(
-        key: UInt8 = 7, of userID: UInt32 = getuid(), isFollowed: @escaping @Sendable () -> Bool = { true }
+        key: UInt8 = 7, of userID: UInt32? = nil, isFollowed: @escaping @Sendable () -> Bool = { true }
     ) -> EnrolledTemplates {
         EnrolledTemplates(
-            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), of: userID, serverUserID: getuid(),
+            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), of: userID ?? getuid(),
+            serverUserID: getuid(),
             isFollowed: isFollowed)
     }
 

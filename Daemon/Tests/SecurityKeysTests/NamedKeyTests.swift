@@ -185,7 +185,8 @@ struct NamedKeyTests {
         #expect(write(pipe, descriptor, descriptor.count) == descriptor.count)
         close(pipe)
         #expect(answer(on: connection) == [0x6F, 0, 0])
-        #expect(SecurityKeyFrame(KeyRequest.describe.bytes).send(on: connection.number))
+        let isSent = SecurityKeyFrame(KeyRequest.describe.bytes).send(on: connection.number)
+        #expect(isSent)
         guard let frame = SecurityKeyFrame.receive(on: connection.number),
             case .description(let description)? = KeyReport(decoding: frame.message)
         else {
