@@ -277,6 +277,10 @@ let package = Package(
         .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
         // Both sides of the helper that speaks to a security key.
         .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
+        // The devices of security keys: who may use one, and whether it is one.
+        .target(
+            name: "KeyDevices", dependencies: [shared, "CExtendedAttributes", "SecurityKeyProtocol"],
+            swiftSettings: strict),
         // Cards at readers, through pcscd.
         .target(
             name: "CardReaders", dependencies: [shared, "CPCSC", "HelperProcesses", "Threading"],
@@ -284,14 +288,16 @@ let package = Package(
         .target(
             name: "SecurityKeys",
             dependencies: [
-                shared, "AuthenticatorRequests", "CardReaders", "CExtendedAttributes", "ExactNames",
-                "FingerprintReader", "HelperProcesses", "PromptProtocol", "SecurityKeyProtocol",
+                shared, "AuthenticatorRequests", "CardReaders", "ExactNames", "FingerprintReader", "HelperProcesses",
+                "KeyDevices", "PromptProtocol", "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "ostiary-fido",
-            dependencies: [shared, "CFIDO2", "HelperProcesses", "SecurityKeyProtocol", "SystemCallFilter"],
-            swiftSettings: adapter),
+            dependencies: [
+                shared, "CFIDO2", "HelperProcesses", "KeyDevices", "SecurityKeyProtocol", "SystemCallFilter",
+            ],
+            swiftSettings: adapter + testOptions),
         .executableTarget(
             name: "ostiary-pam",
             dependencies: [shared, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"], swiftSettings: adapter),
@@ -477,7 +483,7 @@ let package = Package(
                 "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CExtendedAttributes", "CTAP",
                 "CardReaders",
                 "ExactNames",
-                "HelperProcesses", "HelperTestSupport", "SecurityKeyTestSupport", "StoreTestSupport",
+                "HelperProcesses", "HelperTestSupport", "KeyDevices", "SecurityKeyTestSupport", "StoreTestSupport",
                 "TerminalTestSupport", "ostiary-fido", "filter-breaker",
                 shared, crypto,
             ],

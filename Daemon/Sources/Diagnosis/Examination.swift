@@ -54,7 +54,7 @@ package struct Examination {
             sessionLockFinding(), faceFinding(), enclaveFinding(), store.securityKeyFinding(),
             tpmFinding(), ownerFinding(), chipTriesFinding(), counterFinding(),
             LoadedCode.ofThisProcess().finding(userID: configuration.runsAs.id),
-        ] + fingers().findings()
+        ] + fingers().findings() + PAMStackExamination().findings()
     }
 
     /// Options for tests make the daemon believe other services than the machine's.

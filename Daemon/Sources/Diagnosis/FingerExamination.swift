@@ -45,7 +45,8 @@ struct FingerExamination {
         // A machine without fingers is whole, and so is a session from another machine.
         case .withoutBus, .withoutService, .withoutReader, .denied, .disconnected, .busy, .nothingEnrolled:
             .notice(reader, failure.explanation, advice: failure.advice)
-        case .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .readerFault, .stopped, .unexpected:
+        case .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .readerFault, .stopped, .unexpected,
+            .deniedForOthers:
             .problem(reader, failure.explanation, advice: failure.advice)
         }
     }

@@ -13,13 +13,19 @@ package struct FingerSources: Sendable {
     ///   - systemBus: path of the system bus's socket.
     ///   - serviceUserID: the user as whom the fingerprint service runs: root, except in tests.
     ///   - templates: the socket of `ostiary-templates`.
-    package init(systemBus: String, serviceUserID: UInt32 = 0, templates: HelperSocketAddress) {
+    ///   - follows: whether changes of a user's fingers are to be followed now, beside a look at each question. It must have a time
+    ///     limit of its own.
+    package init(
+        systemBus: String, serviceUserID: UInt32 = 0, templates: HelperSocketAddress,
+        follows: @escaping @Sendable (SystemUser) -> Bool = { _ in true }
+    ) {
         make = { key, owner in
             BiometrySources(
                 reader: OwnerReader(
                     FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID), for: owner.nameToOthers),
                 templates: EnrolledTemplates(
-                    socketPath: templates.path, key: key, of: owner.id, serverUserID: templates.managerUserID))
+                    socketPath: templates.path, key: key, of: owner.id, serverUserID: templates.managerUserID,
+                    isFollowed: { follows(owner) }))
         }
     }
 

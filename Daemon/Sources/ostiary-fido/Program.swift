@@ -7,8 +7,9 @@ import SystemCallFilter
 
 /// `ostiary-fido`: speaks to one security key for the daemon, and ends with it.
 ///
-/// It takes no arguments, learns only its starter from its environment, and is given its key as a descriptor. Before it reads the first
-/// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
+/// It takes no arguments and learns only its starter from its environment. It is given its key as a descriptor, or opens the one that
+/// the daemon names. Before it reads the first byte of the key it gives up everything but memory, clocks, and reading and writing
+/// these two descriptors.
 @main
 struct Program {
     /// The system calls that the helper needs besides memory and clocks.
@@ -18,6 +19,13 @@ struct Program {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
         guard HelperStart.takeDescriptors() else { exit(1) }
+        let named: NamedKey?
+        if isKeyGiven {
+            named = nil
+        } else {
+            named = NamedKey.receive()
+            guard named != nil else { exit(0) }
+        }
         // Before glibc gives memory of a further heap back, it reads a file of /proc. The filter would end the process then.
         ostiary_limit_heaps(1)
         // A hostile key could otherwise make libfido2 ask for memory until the machine has none.
@@ -32,8 +40,12 @@ struct Program {
         // A key that answers nothing could hold a request, and with it this process, for ever.
         guard HelperStart.endsAfterDaemon(on: SecurityKeyDescriptor.channel, withGroup: false) else { exit(1) }
         guard SystemCallFilter(allowing: systemCalls).apply() else { exit(1) }
+        if let named, !named.confirm() { _exit(0) }
         listen(work, device)
     }
+
+    /// Whether the daemon has given a key from the beginning.
+    private static var isKeyGiven: Bool { fcntl(SecurityKeyDescriptor.device, F_GETFD) >= 0 || CardSocket.isThere }
 
     /// Takes requests until the daemon closes its end, or says something else.
     private static func listen(_ work: RequestQueue, _ device: KeyDevice) -> Never {

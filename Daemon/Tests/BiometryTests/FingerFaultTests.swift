@@ -186,6 +186,7 @@ struct FingerFaultTests {
             (.serviceNotStarted, "biometry.service"),
             (.untrustedService, "biometry.service"), (.withoutReader, "biometry.no-sensor"),
             (.disconnected, "biometry.disconnected"), (.denied, "biometry.denied"),
+            (.deniedForOthers, "biometry.denied"),
             (.nothingEnrolled, "biometry.not-enrolled"), (.busy, "biometry.busy"),
             (.serviceEnded, "biometry.service"), (.silent, "biometry.service"), (.readerFault, "biometry.reader"),
             (.stopped, "biometry.service"), (.unexpected("x"), "biometry.service"),

@@ -69,6 +69,13 @@ import UnixSocket
         #expect(helper.wait() == .exited(0))
     }
 
+    @Test func `with a key it opens no other one`() throws {
+        let name = try #require(HIDRawName("hidraw3".utf8))
+        let opening = KeyOpening(name, for: getuid()).bytes
+        #expect(Glibc.send(channel.number, opening, opening.count, 0) == opening.count)
+        #expect(helper.wait() == .exited(0))
+    }
+
     @Test func `it ends when a second request comes before the first is answered`() throws {
         #expect(send(.select))
         #expect(send(.describe))

@@ -1,22 +1,22 @@
 import CExtendedAttributes
 import Glibc
-import UnixSocket
+package import UnixSocket
 
 /// The users that may use a device, by its owner and its access list (acl(5)). Groups do not count: udev gives a device to the
 /// person at the seat by an entry for that user.
-struct DeviceAccess {
+package struct DeviceAccess {
     private let device: AccessedFile
 
     /// The device that has this path now.
-    init(_ path: String) { device = .path(path) }
+    package init(_ path: String) { device = .path(path) }
 
     /// An open device, which must stay open while it is asked about.
-    init(_ descriptor: borrowing Descriptor) { device = .open(descriptor.number) }
+    package init(_ descriptor: borrowing Descriptor) { device = .open(descriptor.number) }
 
     /// Whether the user may read from the device and write to it.
     ///
     /// - Parameter userID: nil for the user of this process: then the kernel decides when the device is opened.
-    func allows(_ userID: UInt32?) -> Bool {
+    package func allows(_ userID: UInt32?) -> Bool {
         guard let userID else { return true }
         guard let status = device.status else { return false }
         if status.st_uid == userID { return status.st_mode & (S_IRUSR | S_IWUSR) == S_IRUSR | S_IWUSR }
