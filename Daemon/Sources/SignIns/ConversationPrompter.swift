@@ -90,7 +90,7 @@ final class ConversationPrompter: Prompter {
             // The person still has the question before this one.
             return .unavailable(.notInteractive)
         }
-        return wait(for: answered.descriptor, question, sensors.indices, live)
+        return wait(for: answered, question, sensors.indices, live)
     }
 
     /// The words of a field: as the only way, and beside sensors. Nil for what no conversation asks.
@@ -104,16 +104,18 @@ final class ConversationPrompter: Prompter {
 
     /// - Parameter answered: readable when the person has typed; nil when they cannot.
     private func wait(
-        for answered: CInt?, _ question: PromptQuestion, _ sensors: Range<Int>, _ live: LiveQuestion
+        for answered: PollableCancellation?, _ question: PromptQuestion, _ sensors: Range<Int>, _ live: LiveQuestion
     ) -> PromptOutcome {
         live.showingUpdates(with: { [dialog] in dialog.update($0.text.string) }) {
             live.noteShown(sensors: Array(sensors))
             let deadline = ContinuousClock.now.advanced(by: SignInLimits.question)
             while ContinuousClock.now < deadline {
-                var polled = [live.cancellation.descriptor, answered ?? -1].map {
+                var polled = [live.cancellation.descriptor, answered?.descriptor ?? -1].map {
                     pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
                 }
-                guard unsafe poll(&polled, nfds_t(polled.count), 1_000) > 0 else { continue }
+                // The dialog lets go of it with the answer. Its descriptor must be open while this thread waits for it.
+                let count = withExtendedLifetime(answered) { unsafe poll(&polled, nfds_t(polled.count), 1_000) }
+                guard count > 0 else { continue }
                 // An answer does not count if the question was taken away meanwhile.
                 if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
                 if polled[1].revents != 0 { return outcome(of: dialog.takeReply(), to: question) }

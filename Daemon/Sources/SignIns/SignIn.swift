@@ -78,7 +78,7 @@ struct SignIn: Sendable {
         guard account.ring.isPasscodeSet else { throw Refusal.passcodeNotSet }
         let demand = Demand(
             requirements: [try Requirement(anyOf: factors(for: query, account))], availability: nil, object: "",
-            operation: "sign you in through \(query.service.name)")
+            operation: "confirm that it is you")
         let asking = Asking(
             caller: caller, terminal: query.hasTerminal ? terminal : nil, question: .withoutReason,
             cancellation: cancellation)

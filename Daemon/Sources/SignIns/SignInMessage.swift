@@ -149,14 +149,14 @@ struct SignInQuery: Equatable, Sendable {
     }
 }
 
-/// The name of the PAM service, as prompts and the log show it.
+/// The name of the PAM service, as the log has it.
 struct SignInService: Equatable, Sendable {
     let name: String
 
     /// Longer names are no names of files in `/etc/pam.d`.
     private static let maximumByteCount = 64
 
-    /// - Parameter claim: shown only if it cannot be taken for words of a prompt.
+    /// - Parameter claim: the name that the program says. Only one that could be a file's is kept: the log shows no words of a program.
     init(_ claim: String) {
         let isName = !claim.isEmpty && claim.utf8.count <= Self.maximumByteCount && claim.utf8.allSatisfy(Self.isOfName)
         name = isName ? claim : "an unnamed service"

@@ -82,7 +82,7 @@ struct SignInMessageTests {
         }
     }
 
-    @Test func `a service whose name could be words of a prompt is not named`() {
+    @Test func `a service whose name is none of a file is recorded without one`() {
         for name in ["sudo", "gdm-password", "systemd-user", "su-l", "x.y_Z9"] {
             #expect(SignInService(name).name == name)
         }

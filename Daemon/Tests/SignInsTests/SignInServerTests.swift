@@ -257,7 +257,7 @@ struct SignInServerTests {
         let caller = try #require(kept.value?.callers.withLock { $0.last })
         #expect(caller.userID == SignInStage.ada.id && caller.terminal != nil)
         let question = try #require(stage.fixture.prompter.asked.first)
-        #expect(question.operation.string == "sign you in through sudo")
+        #expect(question.operation.string == "confirm that it is you")
     }
 
     @Test func `where the terminal cannot be asked at, the conversation is`() throws {

@@ -90,7 +90,7 @@ extension Broker {
             "make your login password your passcode", asking, exchange, for: exchange.event("passcode-follow-login"))
         let chosen = try newSecret(
             .newPasscode, repeated: .repeatPasscode, object: "",
-            operation: "make your login password your passcode. Type the login password", asking: asking)
+            operation: "make your login password your passcode", asking: asking)
         let change = try exchange.account.life.prepareChange(of: proved, as: asking.requester)
         try exchange.account.login.inTurn {
             try commit("passcode-follow-login", exchange, asking) { turn in
