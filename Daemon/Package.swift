@@ -232,7 +232,8 @@ let package = Package(
             name: "SignIns",
             dependencies: [
                 shared, logging, "Auditing", "Authenticators", "Callers", "ExactNames", "HelperProcesses", "OwnerKeys",
-                "Owners", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions", "Threading",
+                "Owners", "Passcodes", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions",
+                "Threading", "Vault",
             ],
             swiftSettings: strict),
         // The doctor's findings.
@@ -248,7 +249,7 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                "Diagnosis", "Opening", "Owners", "Sessions", "Passkeys", shared, crypto, logging, "Enclave",
+                "Diagnosis", "Opening", "Owners", "Sessions", "SignIns", "Passkeys", shared, crypto, logging, "Enclave",
                 "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
                 "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "Refusals",
                 "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "AssociationFiles",

@@ -15,7 +15,8 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
-        ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["lock"],
+        ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+        ["passcode", "follow-login"], ["passcode", "follow-login", "--off", "--json"], ["lock"],
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
         ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"],
         ["right", "create", "a", "--replace", "--force", "--reason", "why"], ["right", "list", "a*", "--all"],

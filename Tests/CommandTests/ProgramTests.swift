@@ -13,7 +13,8 @@ struct ProgramTests {
     init() throws { folder = try TemporaryFolder() }
 
     static let commands: [[String]] = [
-        [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
+        [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+        ["passcode", "follow-login"], ["right"],
         ["right", "create"], ["right", "list"], ["right", "show"], ["right", "authorize"], ["right", "remove"],
         ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
         ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"], ["enclave"], ["enclave", "move"],

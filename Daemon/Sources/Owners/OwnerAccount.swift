@@ -36,6 +36,8 @@ package final class OwnerAccount: Sendable {
     package let counters: AttemptCounters
     package let keeper: any PasscodeKeeper
     package let life: PasscodeLife
+    /// Whether logins try their passwords as the passcode.
+    package let login: LoginBinding
     package let rights: RightStore
     package let items: ItemStore
     package let applications: ApplicationRegistry
@@ -105,6 +107,7 @@ package final class OwnerAccount: Sendable {
             }
         life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         let digests = ItemDigests(keys, storeID: vault.storeID, owner: id)
+        login = LoginBinding(vault: vault, owner: owner.id)
         rights = RightStore(
             vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment,
             digests: digests)
@@ -116,7 +119,7 @@ package final class OwnerAccount: Sendable {
         let isHardware = enclave.guessing == .limitedByHardware
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(
-                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry,
+                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry, login: login,
                 strength: Factor.passcode.strength(inHardware: isHardware)),
             ApplicationPasswordAuthenticator(
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),

@@ -2,6 +2,7 @@ import Logging
 import Passcodes
 import Synchronization
 import Threading
+import Vault
 
 /// The owners whose accounts are open. An account is opened when its user enters, and closed by the store's ``ClosingPolicy``
 /// after the last stay.
@@ -50,6 +51,17 @@ package final class OwnerRegistry: Sendable {
         try enter(user) { [store, serves] in
             try OpenedOwner(user, in: store.vault, enclave: store.enclave, serves: serves)
         }
+    }
+
+    /// As ``enter(_:)``, for a user whom the store has. Another user is not made an owner by it: the result is nil.
+    package func enterKnown(_ user: SystemUser) throws -> OwnerStay? {
+        guard try isKnown(user) else { return nil }
+        return try enter(user)
+    }
+
+    private func isKnown(_ user: SystemUser) throws -> Bool {
+        let users = try store.vault.read { try $0.users() }
+        return users.contains { stored in stored.record.map { SystemUser($0) == user } ?? false }
     }
 
     /// As the other form, for an owner whose keys are open already.

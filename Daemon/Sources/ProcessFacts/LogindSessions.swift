@@ -11,12 +11,17 @@ public protocol SessionRecords: Sendable {
 
     /// Whether the user has a session in the foreground of a seat of this machine.
     func isAtMachine(_ userID: UInt32) -> Bool
+
+    /// Whether the process runs in the session of a greeter, such as that of GDM, which is in the foreground of a seat of this machine.
+    func isOfShownGreeter(_ processID: Int32) -> Bool
 }
 
 extension SessionRecords {
     public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         { self.refusal(ofProcess: processID, of: userID) }
     }
+
+    public func isOfShownGreeter(_ processID: Int32) -> Bool { false }
 }
 
 /// Why no sensor waits beside a question.
@@ -137,6 +142,17 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
+    public func isOfShownGreeter(_ processID: Int32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection(), let session = try session(ofProcess: processID, connection) else {
+                return false
+            }
+            let state = try state(of: session, connection)
+            return state.kind == "greeter" && state.isRemote == false && state.isActive == true
+                && state.seat?.isEmpty == false
+        } catch { return false }
+    }
+
     private struct Connection {
         let bus: Bus
         /// The name of logind's own connection: the answer is from the one that owns logind's name now.
@@ -207,6 +223,8 @@ public struct LogindSessions: SessionRecords {
         /// Empty for a session without one.
         var seat: String?
         var isLocked: Bool?
+        /// For example `user`.
+        var kind: String?
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -222,6 +240,7 @@ public struct LogindSessions: SessionRecords {
             case "Active": state.isActive = try flag(answer)
             case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
+            case "Class": state.kind = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()
@@ -234,6 +253,13 @@ public struct LogindSessions: SessionRecords {
         let value = try answer.readBool()
         try answer.exitContainer()
         return value
+    }
+
+    private func text(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "s") else { return nil }
+        let text = try answer.readText()
+        try answer.exitContainer()
+        return text
     }
 
     private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {

@@ -240,6 +240,8 @@ extension WirePasscodeRequest {
         case .set: "passcode-set"
         case .change: "passcode-change"
         case .remove: "passcode-remove"
+        case .followLogin: "passcode-follow-login"
+        case .ignoreLogin: "passcode-ignore-login"
         case .unspecified, .UNRECOGNIZED: "passcode"
         }
     }

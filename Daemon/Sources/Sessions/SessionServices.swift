@@ -8,9 +8,9 @@ package import Threading
 /// The parts that all sessions of a daemon share.
 package final class SessionServices: Sendable {
     /// The owners whose programs are served.
-    let owners: OwnerRegistry
+    package let owners: OwnerRegistry
     /// What the machine says about callers.
-    let facts: any CallerFacts
+    package let facts: any CallerFacts
     package let registry: SessionRegistry
     package let environment: EnvironmentFollower
     package let itemWatches: ItemWatches
@@ -22,7 +22,7 @@ package final class SessionServices: Sendable {
     let contextLifetime: Duration
     /// Whether uses of keys may run on the connections' own threads.
     let isEnclaveImmediate: Bool
-    let log: Logger
+    package let log: Logger
 
     package init(
         owners: OwnerRegistry, facts: any CallerFacts, limits: SessionLimits, clock: any BootClock,

@@ -128,6 +128,8 @@ struct RequestTableTests {
             (.passcode(.with { $0.action = .set }), "passcode-set"),
             (.passcode(.with { $0.action = .change }), "passcode-change"),
             (.passcode(.with { $0.action = .remove }), "passcode-remove"), (.passcode(.init()), "passcode"),
+            (.passcode(.with { $0.action = .followLogin }), "passcode-follow-login"),
+            (.passcode(.with { $0.action = .ignoreLogin }), "passcode-ignore-login"),
             (.registerApplication(.init()), "application-register"),
             (.registerApplication(.with { $0.adopts = true }), "application-adopt"),
             (.exchange(.init()), "key-exchange"), (.decapsulate(.init()), "key-exchange"),

@@ -13,7 +13,7 @@ package import UnixSocket
 package struct Evaluator {
     package let authenticators: AuthenticatorTable
     package let ring: KeyRing
-    package let prompter: any Prompter
+    package private(set) var prompter: any Prompter
     package let trail: AuditTrail
     /// How long a sensor may take to stop, once its question has ended. A fingerprint reader that is just being claimed takes
     /// longest: an answer, a stop and a release of at most 0.8 seconds each. Usually all three take milliseconds.
@@ -25,6 +25,13 @@ package struct Evaluator {
         self.ring = ring
         self.prompter = prompter
         self.trail = trail
+    }
+
+    /// The same, with another prompter for its questions. Sensors that do not stop are known to both.
+    package func asking(through prompter: any Prompter) -> Evaluator {
+        var evaluator = self
+        evaluator.prompter = prompter
+        return evaluator
     }
 
     /// Says whether a demand could be satisfied now; never prompts.

@@ -12,7 +12,7 @@ struct PasscodeCommand: ParsableCommand {
             Example:
               ostiary passcode set
             """,
-        subcommands: [Set.self, Change.self, Remove.self])
+        subcommands: [Set.self, Change.self, Remove.self, FollowLogin.self])
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -54,6 +54,33 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws { try options.carryOut(.remove, "remove your passcode", outcome: "removed") }
     }
+
+    struct FollowLogin: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "follow-login",
+            abstract: "Make your login password your passcode, so that a login opens the store.",
+            discussion: """
+                The prompt asks for your passcode, and twice for your login password, which becomes the passcode. \
+                From then on the passcode follows when you change the login password. A login password that is too \
+                weak for a passcode is refused.
+
+                Example:
+                  ostiary passcode follow-login
+                """)
+
+        @Flag(help: "Have no login try its password as your passcode.")
+        var off = false
+
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws {
+            if off {
+                try options.carryOut(.ignoreLogin, "keep logins from your passcode", outcome: "independent")
+            } else {
+                try options.carryOut(.followLogin, "make your login password your passcode", outcome: "followingLogin")
+            }
+        }
+    }
 }
 
 /// `--reason` and `--json` of the commands that change the passcode.
@@ -66,6 +93,14 @@ struct PasscodeOptions: ParsableArguments {
         try PasscodeProgress.showing(isEnabled: !json.isGiven && StandardError.isTerminal) {
             try OstiaryClient.shared.passcode(action, interaction: interaction)
         }
-        try json.announce("The passcode is \(outcome).", ["passcode": outcome])
+        try json.announce("The passcode \(Self.words(for: action, outcome)).", ["passcode": outcome])
+    }
+
+    private static func words(for action: WirePasscodeAction, _ outcome: String) -> String {
+        switch action {
+        case .followLogin: "is your login password, and follows it"
+        case .ignoreLogin: "has nothing to do with your login password"
+        default: "is \(outcome)"
+        }
     }
 }

@@ -1,0 +1,137 @@
+import Foundation
+import Owners
+import ProcessFacts
+import Prompting
+import Synchronization
+import UnixSocket
+
+/// How users and the processes that ask about them are known.
+package struct SignInUsers: Sendable {
+    /// The effective user of the process at the other end.
+    let peer: @Sendable (UnixSocket) throws -> PeerCredentials
+    let named: @Sendable (String) -> SystemUser?
+    let numbered: @Sendable (UInt32) -> SystemUser?
+
+    package static let ofMachine = SignInUsers(
+        peer: { try $0.peerCredentials() }, named: SystemUser.named, numbered: { try? SystemUser(id: $0) })
+}
+
+/// Who may ask what. Pure, but for the names of users.
+struct SignInRights: Sendable {
+    /// Who asks.
+    let userID: UInt32
+    let users: SignInUsers
+
+    var isAdministrator: Bool { userID == 0 }
+
+    /// The user whom an `authenticate` is about; nil when there is none, or when the asker may not ask about them.
+    func subject(named name: String) -> SystemUser? {
+        if isAdministrator { return users.named(name) }
+        // No other name is looked up: neither answer nor time tells which users there are.
+        guard let own = users.numbered(userID), own.name.utf8.elementsEqual(name.utf8) else { return nil }
+        return own
+    }
+
+    /// The user whose store is opened or whose password changed; nil when there is none, or when the asker is not root.
+    func owner(named name: String) -> SystemUser? { isAdministrator ? users.named(name) : nil }
+}
+
+/// Counts the typed secrets that programs of users may still have tried. A program holds one of them from its question until the answer
+/// is checked: several at once have no more tries than one after the other.
+final class TypedTries: Sendable {
+    private let held = Mutex<[UInt32: UInt32]>([:])
+
+    /// - Parameter failed: wrong tries in a row so far.
+    func hold(for userID: UInt32, after failed: UInt32) -> Bool {
+        held.withLock { held in
+            guard failed < SignInLimits.triesOfUser, failed + held[userID, default: 0] < SignInLimits.triesOfUser else {
+                return false
+            }
+            held[userID, default: 0] += 1
+            return true
+        }
+    }
+
+    func release(for userID: UInt32) {
+        held.withLock { held in
+            let count = held[userID, default: 1] - 1
+            held[userID] = count > 0 ? count : nil
+        }
+    }
+}
+
+/// What one program holds of ``TypedTries``, from a question until the next one or the end.
+final class HeldTry: Sendable {
+    private let tries: TypedTries
+    private let userID: UInt32
+    private let failedCount: @Sendable () -> UInt32?
+    private let isHeld = Mutex(false)
+
+    /// - Parameter failedCount: wrong tries in a row so far; nil when nobody can tell. Then nothing is tried.
+    init(_ tries: TypedTries, for userID: UInt32, failedCount: @escaping @Sendable () -> UInt32?) {
+        (self.tries, self.userID, self.failedCount) = (tries, userID, failedCount)
+    }
+
+    deinit { release() }
+
+    /// Holds a try for the next question. The answer to the last one was checked, and counts if it was wrong.
+    func renew() -> Bool {
+        release()
+        guard let failed = failedCount(), tries.hold(for: userID, after: failed) else { return false }
+        isHeld.withLock { $0 = true }
+        return true
+    }
+
+    private func release() {
+        let wasHeld = isHeld.withLock { isHeld in
+            defer { isHeld = false }
+            return isHeld
+        }
+        if wasHeld { tries.release(for: userID) }
+    }
+}
+
+/// Whether the person of a sign-in sits at this machine.
+struct SignInSeat: Sendable {
+    let sessions: any SessionRecords
+    let facts: any CallerFacts
+    /// The console that is shown, in the numbering of TIOCGDEV.
+    let shownConsole: @Sendable () -> UInt32?
+
+    /// Why no sensor may wait.
+    ///
+    /// - Parameters:
+    ///   - usual: what is said of programs of the user.
+    ///   - process: the process that asks; nil when it has ended.
+    func refusal(
+        usually usual: SensorRefusal?, processID: Int32, _ process: (any HeldProcess)?, isAdministrator: Bool
+    ) -> SensorRefusal? {
+        switch usual {
+        // A locker of the user asks so, and another program of theirs gets nothing by it. sudo would: it is refused.
+        case .sessionLocked where !isAdministrator: nil
+        // Nobody is logged in yet.
+        case .withoutSession where isAdministrator: isLogin(processID, process) ? nil : .withoutSession
+        default: usual
+        }
+    }
+
+    /// Whether root's process asks on the console that is shown, or in the session of a greeter that is.
+    private func isLogin(_ processID: Int32, _ process: (any HeldProcess)?) -> Bool {
+        guard let terminal = (try? process?.status())?.terminalDevice else { return false }
+        return terminal == 0 ? sessions.isOfShownGreeter(processID) : terminal == shownConsole()
+    }
+
+    /// The console that the kernel shows.
+    static func consoleOfMachine() -> UInt32? {
+        guard let text = try? String(contentsOfFile: "/sys/class/tty/tty0/active", encoding: .ascii) else { return nil }
+        return console(named: text.trimmingCharacters(in: .newlines))
+    }
+
+    /// For example `tty2`.
+    static func console(named name: String) -> UInt32? {
+        guard name.hasPrefix("tty"), let number = UInt32(name.dropFirst(3)), (1...63).contains(number) else {
+            return nil
+        }
+        return 4 << 8 | number
+    }
+}

@@ -1,1 +1,0 @@
-// Sign-ins, against a scripted module.
