@@ -260,7 +260,7 @@ let package = Package(
             name: "ostiaryd",
             dependencies: [
                 "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
-                "Settings", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
+                "Settings", "SignIns", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(

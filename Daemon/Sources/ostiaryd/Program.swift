@@ -108,8 +108,11 @@ struct Ostiaryd: ParsableCommand {
         HelperSocketAddress(path: tests.templatesSocket ?? usual.path, managerUserID: tests.fingerServicesUser)
     }
 
-    func fingerSources(_ templates: HelperSocketAddress) -> FingerSources {
-        FingerSources(systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templates: templates)
+    func fingerSources(
+        _ templates: HelperSocketAddress, follows: @escaping @Sendable (SystemUser) -> Bool = { _ in true }
+    ) -> FingerSources {
+        FingerSources(
+            systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templates: templates, follows: follows)
     }
 
     func faceSource(_ service: String) -> FaceSource {

@@ -8,6 +8,7 @@ import Owners
 import ProcessFacts
 import Sessions
 import Settings
+import SignIns
 import SystemCallFilter
 import UnixSocket
 
@@ -37,8 +38,8 @@ struct SystemDaemon {
             inheriting: listeners.requests, broker: broker, owners: .anybodyBut(Self.nobody.union(accounts.helpers)))
         broker.followReaders()
         try Startup.startThread("ostiary-accept") { server.run() }
-        // The place of the server of sign-ins. Until there is one, nobody accepts at `listeners.signIns`, and the PAM module goes on to
-        // the next module of its stack when its time is over.
+        let signIns = try listeners.signIns.map { try SignInServer(listening: $0, broker: broker) }
+        if let signIns { try Startup.startThread("ostiary-sign-ins") { signIns.run() } }
         broker.followSessionLocks(on: options.systemBus)
         let watchdog = Watchdog(log: log) { Self.trouble(of: server, broker) }
         watchdog?.begin()
@@ -47,6 +48,7 @@ struct SystemDaemon {
         signals.wait()
         ServiceNotification.stopping.send()
         withExtendedLifetime(watchdog) {}
+        signIns?.stop()
         server.stop()
         broker.close()
         log.notice("ended")
@@ -99,13 +101,14 @@ struct SystemDaemon {
         helpers.templates = options.templates(helpers.templates)
         let facts = KernelFacts()
         let sessions = LogindSessions(systemBus: options.systemBus, facts: facts)
+        // Where logind does not tell, the account is closed: its keys are gone, and the passcode opens it again.
+        let hasSession: @Sendable (SystemUser) -> Bool = { sessions.hasSession($0.id) }
         return BrokerConfiguration(
-            // Where logind does not tell, the account is closed: its keys are gone, and the passcode opens it again.
-            runsAs: user,
-            serves: .anybody(closing: .after(Self.ownerWait, unless: { sessions.hasSession($0.id) })),
+            runsAs: user, serves: .anybody(closing: .after(Self.ownerWait, unless: hasSession)),
             stateDirectory: paths.state, helpers: helpers, facts: facts, sessionRecords: sessions, prompts: prompts,
             version: DaemonVersion.text, applicationsDirectory: paths.applications, systemBus: options.systemBus,
-            fingers: options.fingerSources(helpers.templates), face: prompts.faceService.map(options.faceSource),
+            fingers: options.fingerSources(helpers.templates, follows: hasSession),
+            face: prompts.faceService.map(options.faceSource),
             associationsDirectory: paths.associations, associationServer: options.tests.server,
             testOptions: options.testOptions)
     }
