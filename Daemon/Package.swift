@@ -144,7 +144,7 @@ let package = Package(
         .target(
             name: "EnrolledTemplates", dependencies: [shared, "HelperProcesses", "TemplateAnswers"],
             swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: [messageBus, "Threading"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: [shared, messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
         .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.

@@ -46,6 +46,8 @@ package final class Broker: RequestHandler {
     let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
     let associations: Associations
+    /// Follows the sessions of all owners; nil where one owner is served, and before somebody asks for it.
+    let sharedLogind = Mutex<SharedLogind?>(nil)
 
     init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits) {
         self.opened = opened
@@ -84,6 +86,7 @@ package final class Broker: RequestHandler {
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     package func close() {
         services.environment.stop()
+        sharedLogind.withLock { $0 }?.stop()
         opened.owners.closeAll()
         sessions.endAllGrants()
         services.grantEnds.finish()

@@ -96,18 +96,20 @@ package struct OpenedStore: Sendable {
             ).open(replacingDamaged: replacingDamagedLog)
             let enclave = around(enclave)
             let folder = configuration.stateDirectory
+            let isOfSeveral = configuration.serves.sole == nil
             let store = SharedStore(
                 vault: vault, keys: keys, enclave: enclave,
                 log: SharedLog(
-                    audit: audit, vault: vault, log: log, space: space ?? { DiskSpace(of: folder) },
-                    now: { clock.now().time }))
+                    audit: audit, vault: vault, log: log, isOfSeveral: isOfSeveral,
+                    space: space ?? { DiskSpace(of: folder) }, now: { clock.now().time }))
             let services = OwnerServices(
                 clock: clock, stretching: stretching, prompter: prompter, log: log,
                 programs: ProgramSources(
                     systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
-                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added))
+                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added),
+                itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
             let stay = try owner.map { try owners.enter($0) }
             if let doubt, let rollback, let account = stay?.account {

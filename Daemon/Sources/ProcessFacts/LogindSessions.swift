@@ -129,6 +129,32 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
+    /// Whether somebody is logged in as the user, here or from another machine. False too when logind does not tell in time: the
+    /// account of a user who may be gone is closed, and opens again with the passcode.
+    ///
+    /// A session of a service, such as cron's, counts as little as one that is closing, which has only programs that were left
+    /// behind.
+    public func hasSession(of userID: UInt32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try allSessions(connection) where session.userID == userID {
+                if try isOfPerson(session.path, connection) { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    private func isOfPerson(_ session: String, _ connection: Connection) throws(BusError) -> Bool {
+        do throws(BusError) {
+            let state = try state(of: session, connection)
+            return state.sessionClass?.hasPrefix("user") == true && state.phase != nil && state.phase != "closing"
+        } catch {
+            // The session ended meanwhile.
+            guard error.isUnknownObject else { throw error }
+            return false
+        }
+    }
+
     private struct Connection {
         let bus: Bus
         /// The name of logind's own connection: the answer is from the one that owns logind's name now.
@@ -156,19 +182,29 @@ public struct LogindSessions: SessionRecords {
 
     /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
     private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+        try allSessions(connection).filter { $0.userID == userID && !$0.seat.isEmpty }.map(\.path)
+    }
+
+    private struct ListedSession {
+        let userID: UInt32
+        /// Empty for a session without one.
+        let seat: String
+        let path: String
+    }
+
+    private func allSessions(_ connection: Connection) throws(BusError) -> [ListedSession] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
-        var paths: [String] = []
+        var sessions: [ListedSession] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
             guard try answer.enter(.structure, "susso") else { return }
             try answer.skip("s")
-            let user = try answer.readUInt32()
+            let userID = try answer.readUInt32()
             try answer.skip("s")
             let seat = try answer.readText()
-            let path = try answer.readText(.objectPath)
+            sessions.append(ListedSession(userID: userID, seat: seat, path: try answer.readText(.objectPath)))
             try answer.exitContainer()
-            if user == userID, !seat.isEmpty { paths.append(path) }
         }
-        return paths
+        return sessions
     }
 
     private func refusal(
@@ -197,6 +233,10 @@ public struct LogindSessions: SessionRecords {
         /// Empty for a session without one.
         var seat: String?
         var isLocked: Bool?
+        /// Such as `user`, `greeter` or `background`.
+        var sessionClass: String?
+        /// Such as `online`, `active` or `closing`.
+        var phase: String?
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -212,6 +252,8 @@ public struct LogindSessions: SessionRecords {
             case "Active": state.isActive = try flag(answer)
             case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
+            case "Class": state.sessionClass = try text(answer)
+            case "State": state.phase = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()
@@ -224,6 +266,13 @@ public struct LogindSessions: SessionRecords {
         let value = try answer.readBool()
         try answer.exitContainer()
         return value
+    }
+
+    private func text(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "s") else { return nil }
+        let text = try answer.readText()
+        try answer.exitContainer()
+        return text
     }
 
     private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {
