@@ -13,7 +13,7 @@ struct FailureTableTests {
     static let refusals: Set<WireFailureCode> = [
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
         .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .clientChanged, .clientRefused, .cooldown,
-        .timedOut,
+        .timedOut, .notPermitted,
         .biometryLockout,
         .locked,
         .missingEntitlement, .programChanged, .programUnverified, .notAssociated,

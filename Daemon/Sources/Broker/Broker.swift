@@ -143,7 +143,9 @@ package final class Broker: RequestHandler {
         return refusal
     }
 
-    private func requireOpen(_ row: RequestRow, to caller: CallerProcess) throws(Refusal) {
+    private func requireOpen(_ row: RequestRow, to exchange: Exchange) throws(Refusal) {
+        let caller = exchange.caller
+        if row.isForAdministrators { try requireAdministrator(exchange.account) }
         if !row.isOpenToChangedPrograms,
             let refusal = caller.identity.standing.refusal(of: caller.program.application.text)
         {
@@ -159,7 +161,7 @@ package final class Broker: RequestHandler {
             + "lists are not shown. `ostiary doctor` says more.", cause: "log.doubtful-store")
 
     private func carryOut(_ exchange: Exchange) throws -> Reply {
-        try requireOpen(exchange.request.row, to: exchange.caller)
+        try requireOpen(exchange.request.row, to: exchange)
         switch exchange.request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: exchange)))
@@ -252,6 +254,10 @@ package final class Broker: RequestHandler {
         case .updateItems(let body): return try updateItems(body, exchange)
         case .deleteItems(let body): return try deleteItems(body, exchange)
         case .watchItems(let body): return try watchItems(body, exchange)
+
+        case .adminUsers(let body): return try adminUsers(body)
+        case .adminLog(let body): return try adminLog(body)
+        case .forgetUser(let body): return try forgetUser(body, exchange)
         }
     }
 
