@@ -215,7 +215,7 @@ let package = Package(
                 shared, logging, "Enclave", "TPMEnclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots",
                 "Vault", "AuditLog", "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings",
                 "AssociationFiles", "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators",
-                "ProtectedObjects", "ProcessFacts",
+                "ProtectedObjects", "ProcessFacts", crypto,
             ],
             swiftSettings: strict),
         // Connections of programs: callers, admitted requests, their threads, and limits on the resources that each caller takes.

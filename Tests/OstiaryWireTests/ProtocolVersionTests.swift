@@ -109,8 +109,10 @@ import Testing
         #expect(WireRequest.OneOf_Body.findItems(.with { $0.use.expectsQuestion = true }).oldestVersion == 7)
     }
 
-    @Test func `requests of the administrator and their answers are none of version 8`() throws {
-        let requests: [WireRequest.OneOf_Body] = [.adminUsers(.init()), .adminLog(.init()), .forgetUser(.init())]
+    @Test func `requests of the administrator, migrations and their answers are none of version 8`() throws {
+        let requests: [WireRequest.OneOf_Body] = [
+            .adminUsers(.init()), .adminLog(.init()), .forgetUser(.init()), .importStore(.init()),
+        ]
         for body in requests {
             let request = WireRequest.with { ($0.id, $0.body) = (1, body) }
             #expect(body.oldestVersion == 9)
@@ -119,7 +121,7 @@ import Testing
                 try WireRequest(canonicalBytes: request.canonicalBytes(in: 9), in: 8)
             }
         }
-        for body in [.adminUsers(.init()), .adminLogPage(.init())] as [WireReply.OneOf_Body] {
+        for body in [.adminUsers(.init()), .adminLogPage(.init()), .importOutcome(.init())] as [WireReply.OneOf_Body] {
             let reply = WireReply.with { ($0.id, $0.body) = (1, body) }
             #expect(try WireReply(canonicalBytes: reply.canonicalBytes(in: 9), in: 9) == reply)
             #expect(throws: CanonicalEncodingError.unknownChoice) {
@@ -173,7 +175,7 @@ extension WireReply.OneOf_Body {
     fileprivate var oldestVersion: UInt32 {
         switch self {
         case .itemNews: 8
-        case .adminUsers, .adminLogPage: 9
+        case .adminUsers, .adminLogPage, .importOutcome: 9
         default: 7
         }
     }

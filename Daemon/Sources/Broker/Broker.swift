@@ -258,6 +258,8 @@ package final class Broker: RequestHandler {
         case .adminUsers(let body): return try adminUsers(body)
         case .adminLog(let body): return try adminLog(body)
         case .forgetUser(let body): return try forgetUser(body, exchange)
+
+        case .importStore(let body): return try importStore(body, exchange)
         }
     }
 

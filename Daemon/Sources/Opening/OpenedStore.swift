@@ -112,6 +112,7 @@ package struct OpenedStore: Sendable {
                 itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
             let stay = try owner.map { try owners.enter($0) }
+            if isOfSeveral { Self.removeStaged(owners, log) }
             if let doubt, let rollback, let account = stay?.account {
                 try OlderStoreAcceptance(
                     path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
@@ -159,6 +160,13 @@ package struct OpenedStore: Sendable {
         }
         guard let doubt, !isAccepting else { return doubt }
         throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
+    }
+
+    /// A part that was never whole takes room and opens to nobody; it is no reason to serve nobody.
+    private static func removeStaged(_ owners: OwnerRegistry, _ log: Logger) {
+        do { try owners.removeStaged() } catch {
+            log.error("an unfinished migration was not removed", metadata: ["cause": "\(error)"])
+        }
     }
 
     private static func systemClock() throws -> SystemBootClock {

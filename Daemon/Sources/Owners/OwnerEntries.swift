@@ -95,11 +95,16 @@ struct OwnerEntries {
     /// - Returns: how often the last one has ended, if it was the last one.
     mutating func leave(_ account: OwnerAccount) -> UInt64? {
         change(account) { $0 -= 1 }
-        guard case .open(let account, stays: 0, ends: let ends) = entries[account.user.id], !isClosed else {
-            return nil
-        }
+        guard case .open(let open, stays: 0, ends: let ends) = entries[account.user.id], open === account, !isClosed
+        else { return nil }
         entries[account.user.id] = .open(account, stays: 0, ends: ends + 1)
         return ends + 1
+    }
+
+    /// The account is no longer its user's.
+    mutating func remove(_ account: OwnerAccount) {
+        guard case .open(let open, _, _) = entries[account.user.id], open === account else { return }
+        entries[account.user.id] = nil
     }
 
     private mutating func change(_ account: OwnerAccount, _ count: (inout Int) -> Void) {

@@ -10,10 +10,10 @@ import Threading
 /// Opening takes as long as the enclave needs for the class keys. It happens once: callers that enter meanwhile wait, and get the
 /// account or the error. An error is kept for a second, so a program in a loop costs the enclave nothing.
 package final class OwnerRegistry: Sendable {
-    private let store: SharedStore
-    private let services: OwnerServices
+    let store: SharedStore
+    let services: OwnerServices
     private let serves: ServedUsers
-    private let entries = Mutex(OwnerEntries())
+    let entries = Mutex(OwnerEntries())
     private let closing = WorkThread(name: "ostiary-owners")
 
     private static let errorLifetime = Duration.seconds(1)

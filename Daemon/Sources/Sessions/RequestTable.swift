@@ -233,6 +233,10 @@ extension WireRequest.OneOf_Body {
         case .adminUsers: RequestRow("admin-users", .ownForReading, showsStore: true, administrators: true)
         case .adminLog: RequestRow("admin-log", .ownForReading, administrators: true)
         case .forgetUser(let body): RequestRow("forget-user", .own, of: .name(body.name), administrators: true)
+
+        // A part of the user's own former store.
+        case .importStore:
+            RequestRow("store-import", .own, tail: WireLimits.tailByteCount, terminal: true)
         }
     }
 }

@@ -1,6 +1,7 @@
 import AccessControl
 import Foundation
 import KeySlots
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
@@ -42,7 +43,9 @@ struct AdministrationTests {
     }
 
     private func users(_ root: TestClient) throws -> WireAdminUserList {
-        guard case .adminUsers(let list) = try root.call(.adminUsers(.init())).body else { throw UnexpectedAnswer() }
+        guard case .adminUsers(let list) = try root.call(.adminUsers(.init())).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
         return list
     }
 
@@ -53,7 +56,7 @@ struct AdministrationTests {
                 ($0.firstIndex, $0.limit) = (UInt64(records.count), WireLimits.logPageCount)
             }
             guard case .adminLogPage(let page) = try root.call(.adminLog(request)).body else {
-                throw UnexpectedAnswer()
+                throw TestClient.UnexpectedAnswer()
             }
             guard !page.records.isEmpty else { return records }
             records += page.records
@@ -156,6 +159,7 @@ struct AdministrationTests {
         try eventually("ada has left") { fixture.broker.sessions.all(of: account).isEmpty }
         try eventually("her account can be closed") { complaint { try forget(Self.ada, root) } == nil }
         #expect(account.ring.privateHalves.isEmpty)
+        #expect(try fixture.broker.vault.read { try $0.user(account.id) } == nil)
         #expect(try users(root).users.map(\.name) == ["root", "grace"])
         let other = try fixture.client(as: SystemUser(id: Self.ada.id, name: "eve"))
         #expect(try other.list(ofAllApplications: true).isEmpty)
@@ -205,16 +209,5 @@ struct AdministrationTests {
             _ = try owners.enter(Self.grace)
         }
         #expect(try owners.enter(Self.ada).account.user == Self.ada)
-    }
-
-    @Test func `finds nothing of a forgotten user in the store's files`() throws {
-        let (root, ada) = (try fixture.client(as: Self.root), try fixture.client(as: Self.ada))
-        _ = try ada.create("hers", Self.free)
-        let id = try #require(fixture.account(of: Self.ada)).id
-        try forget(Self.ada, root, now: true)
-        try fixture.broker.vault.read { reader in
-            #expect(try reader.user(id) == nil)
-            #expect(throws: (any Error).self) { try reader.objectIDs(owner: id, kind: .right) }
-        }
     }
 }

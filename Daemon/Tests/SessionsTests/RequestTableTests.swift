@@ -39,7 +39,7 @@ struct RequestTableTests {
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
         ("authenticator_command", .authenticatorCommand(.init())),
         ("admin_users", .adminUsers(.init())), ("admin_log", .adminLog(.init())),
-        ("forget_user", .forgetUser(.init())),
+        ("forget_user", .forgetUser(.init())), ("import_store", .importStore(.init())),
     ]
 
     /// A line of the document's table.

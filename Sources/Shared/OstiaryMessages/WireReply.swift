@@ -33,6 +33,7 @@ public struct WireReply: FrameMessage, FieldList {
         indirect case assertedCredential(WireAssertedCredential)
         case adminUsers(WireAdminUserList)
         case adminLogPage(WireAdminLogPage)
+        case importOutcome(WireImportOutcome)
     }
 
     /// The id of the request.
@@ -94,6 +95,7 @@ extension WireReply.OneOf_Body: WireChoice {
         case .assertedCredential(let message): writer.write(choice: 25, message)
         case .adminUsers(let message): writer.write(choice: 130, message)
         case .adminLogPage(let message): writer.write(choice: 131, message)
+        case .importOutcome(let message): writer.write(choice: 133, message)
         }
     }
 
@@ -127,6 +129,7 @@ extension WireReply.OneOf_Body: WireChoice {
             case 25: reader.choice(Self.assertedCredential)
             case 130: reader.choice(since: 9, Self.adminUsers)
             case 131: reader.choice(since: 9, Self.adminLogPage)
+            case 133: reader.choice(since: 9, Self.importOutcome)
             default: nil
             }
         guard let body else { return nil }

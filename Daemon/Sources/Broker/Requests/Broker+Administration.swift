@@ -1,8 +1,9 @@
+import AccessControl
 import AuditLog
 import Auditing
-import Enclave
 import ExactNames
 import Foundation
+import Logging
 import Opening
 import OstiaryMessages
 import OwnerKeys
@@ -35,14 +36,15 @@ extension Broker {
 
     func adminUsers(_ body: WireAdminUsersRequest) throws -> Reply {
         let stored = try vault.read { try $0.users() }
-        let users = stored.compactMap(\.record).sorted { ($0.uid, $0.name) < ($1.uid, $1.name) }
+        let known = stored.compactMap(\.record)
+        let users = known.filter { !StoredOwner.isStaged($0) }.sorted { ($0.uid, $0.name) < ($1.uid, $1.name) }
         let page = users.dropFirst(Int(body.offset)).prefix(Self.userPageCount)
         return Reply(
             .adminUsers(
                 .with { list in
                     list.users = page.map(adminUser)
                     list.total = UInt32(clamping: users.count)
-                    list.unreadableCount = UInt32(clamping: stored.count - users.count)
+                    list.unreadableCount = UInt32(clamping: stored.count - known.count)
                 }))
     }
 
@@ -107,12 +109,11 @@ extension Broker {
         }
         let event = exchange.event(object: "\(user.name) (user \(user.uid))")
         try exchange.trail.change(event)
+        var end: ((OwnerAccount) -> Void)?
+        if body.endsConnections { end = { [self] in endConnections(of: $0) } }
         do {
-            try opened.owners.whileBarred(user.uid, ending: body.endsConnections ? endConnections : nil) {
-                try (enclave as? any PasscodeEnclave)?.removePasscode(of: user.id.bytes, as: nil)
-                try vault.write("owner.forget", usingReserve: true, irrevocable: .atOnce) {
-                    try $0.removeUser(user.id)
-                }
+            try opened.owners.whileBarred(user.uid, ending: end) {
+                try store.removeOwner(user.id, label: "owner.forget")
                 exchange.account.eraser.erase()
             }
         } catch is AccountInUse {
