@@ -144,7 +144,7 @@ let package = Package(
         .target(
             name: "EnrolledTemplates", dependencies: [shared, "HelperProcesses", "TemplateAnswers"],
             swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: [messageBus, "Threading"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: [shared, messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
         .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
@@ -215,7 +215,7 @@ let package = Package(
                 shared, logging, "Enclave", "TPMEnclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots",
                 "Vault", "AuditLog", "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings",
                 "AssociationFiles", "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators",
-                "ProtectedObjects", "ProcessFacts",
+                "ProtectedObjects", "ProcessFacts", crypto,
             ],
             swiftSettings: strict),
         // Connections of programs: callers, admitted requests, their threads, and limits on the resources that each caller takes.

@@ -23,7 +23,7 @@ import Testing
         (.operationNotPermitted, .status(-25293)), (.callerChanged, .authentication(.authenticationFailed)),
         (.cooldown, .authentication(.systemCancel)), (.timedOut, .authentication(.systemCancel)),
         (.questionNeeded, .status(-2070)), (.clientChanged, .authentication(.authenticationFailed)),
-        (.clientRefused, .status(-25293)),
+        (.clientRefused, .status(-25293)), (.notPermitted, .status(-25293)),
         (.passcodeNotSet, .authentication(.passcodeNotSet)), (.passcodeAlreadySet, .status(-25299)),
         (.passcodeTooWeak, .status(-50)), (.passcodeMismatch, .authentication(.authenticationFailed)),
         (.biometryNotAvailable, .authentication(.biometryNotAvailable)),

@@ -46,6 +46,8 @@ package final class Broker: RequestHandler {
     let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
     let associations: Associations
+    /// Follows the sessions of all owners; nil where one owner is served, and before somebody asks for it.
+    let sharedLogind = Mutex<SharedLogind?>(nil)
 
     init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits) {
         self.opened = opened
@@ -87,6 +89,7 @@ package final class Broker: RequestHandler {
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     package func close() {
         services.environment.stop()
+        sharedLogind.withLock { $0 }?.stop()
         opened.owners.closeAll()
         sessions.endAllGrants()
         services.grantEnds.finish()
@@ -143,7 +146,9 @@ package final class Broker: RequestHandler {
         return refusal
     }
 
-    private func requireOpen(_ row: RequestRow, to caller: CallerProcess) throws(Refusal) {
+    private func requireOpen(_ row: RequestRow, to exchange: Exchange) throws(Refusal) {
+        let caller = exchange.caller
+        if row.isForAdministrators { try requireAdministrator(exchange.account) }
         if !row.isOpenToChangedPrograms,
             let refusal = caller.identity.standing.refusal(of: caller.program.application.text)
         {
@@ -159,7 +164,7 @@ package final class Broker: RequestHandler {
             + "lists are not shown. `ostiary doctor` says more.", cause: "log.doubtful-store")
 
     private func carryOut(_ exchange: Exchange) throws -> Reply {
-        try requireOpen(exchange.request.row, to: exchange.caller)
+        try requireOpen(exchange.request.row, to: exchange)
         switch exchange.request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: exchange)))
@@ -252,6 +257,12 @@ package final class Broker: RequestHandler {
         case .updateItems(let body): return try updateItems(body, exchange)
         case .deleteItems(let body): return try deleteItems(body, exchange)
         case .watchItems(let body): return try watchItems(body, exchange)
+
+        case .adminUsers(let body): return try adminUsers(body)
+        case .adminLog(let body): return try adminLog(body)
+        case .forgetUser(let body): return try forgetUser(body, exchange)
+
+        case .importStore(let body): return try importStore(body, exchange)
         }
     }
 

@@ -45,6 +45,10 @@ package struct CallerProgram: Equatable, Sendable {
     package static let sessionLock = CallerProgram(
         application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
 
+    /// The name in the log when the end of the user's last session caused a lock.
+    package static let sessionEnd = CallerProgram(
+        application: unknown, displayName: "session end (systemd-logind)", processID: getpid())
+
     /// The name in the log for acts of the person who started the daemon by hand.
     package static let daemonStart = CallerProgram(
         application: unknown, displayName: "start of ostiaryd", processID: getpid())

@@ -96,20 +96,23 @@ package struct OpenedStore: Sendable {
             ).open(replacingDamaged: replacingDamagedLog)
             let enclave = around(enclave)
             let folder = configuration.stateDirectory
+            let isOfSeveral = configuration.serves.sole == nil
             let store = SharedStore(
                 vault: vault, keys: keys, enclave: enclave,
                 log: SharedLog(
-                    audit: audit, vault: vault, log: log, space: space ?? { DiskSpace(of: folder) },
-                    now: { clock.now().time }))
+                    audit: audit, vault: vault, log: log, isOfSeveral: isOfSeveral,
+                    space: space ?? { DiskSpace(of: folder) }, now: { clock.now().time }))
             let services = OwnerServices(
                 clock: clock, stretching: stretching, prompter: prompter, log: log,
                 programs: ProgramSources(
                     systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
-                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added))
+                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added),
+                itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
             let stay = try owner.map { try owners.enter($0) }
+            if isOfSeveral { Self.removeStaged(owners, log) }
             if let doubt, let rollback, let account = stay?.account {
                 try OlderStoreAcceptance(
                     path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
@@ -157,6 +160,13 @@ package struct OpenedStore: Sendable {
         }
         guard let doubt, !isAccepting else { return doubt }
         throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
+    }
+
+    /// A part that was never whole takes room and opens to nobody; it is no reason to serve nobody.
+    private static func removeStaged(_ owners: OwnerRegistry, _ log: Logger) {
+        do { try owners.removeStaged() } catch {
+            log.error("an unfinished migration was not removed", metadata: ["cause": "\(error)"])
+        }
     }
 
     private static func systemClock() throws -> SystemBootClock {

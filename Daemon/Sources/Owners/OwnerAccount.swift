@@ -50,7 +50,7 @@ package final class OwnerAccount: Sendable {
     /// to the old ones. Changes of items without keys share it, so that they can become durable together. Never held while
     /// a person is asked.
     package let changing = SharedLock()
-    package let sessionLocks = Mutex<SessionLockWatcher?>(nil)
+    package let sessionLocks = Mutex<(any SessionFollower)?>(nil)
     package let domainDigests: DomainDigests
     package let recentBiometry = RecentBiometry()
     package let keyUses = KeyUses()
@@ -113,7 +113,7 @@ package final class OwnerAccount: Sendable {
             digests: digests)
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
-            digests: digests, enrolment: enrolment)
+            digests: digests, enrolment: enrolment, share: services.itemShare)
         applications = ApplicationRegistry(
             vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared, log: log)
         let isHardware = enclave.guessing == .limitedByHardware

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Passcodes
 import Synchronization
@@ -10,10 +11,10 @@ import Vault
 /// Opening takes as long as the enclave needs for the class keys. It happens once: callers that enter meanwhile wait, and get the
 /// account or the error. An error is kept for a second, so a program in a loop costs the enclave nothing.
 package final class OwnerRegistry: Sendable {
-    private let store: SharedStore
-    private let services: OwnerServices
+    let store: SharedStore
+    let services: OwnerServices
     private let serves: ServedUsers
-    private let entries = Mutex(OwnerEntries())
+    let entries = Mutex(OwnerEntries())
     private let closing = WorkThread(name: "ostiary-owners")
 
     private static let errorLifetime = Duration.seconds(1)
@@ -143,6 +144,36 @@ package final class OwnerRegistry: Sendable {
         entries.withLock { $0.finishClosing(account) }
     }
 
+    /// Runs `body` while the account of a user is closed and nobody can enter it.
+    ///
+    /// - Parameter end: ends the connections of an account that is in use, as often as it is called; nil ends none.
+    /// - Throws: ``AccountInUse``, and errors of `body`.
+    package func whileBarred<Result>(
+        _ userID: UInt32, ending end: ((OwnerAccount) -> Void)?, _ body: () throws -> Result
+    ) throws -> Result {
+        guard entries.withLock({ $0.bar(userID) }) else { throw OwnerOpeningError.beingForgotten }
+        defer { entries.withLock { $0.unbar(userID) } }
+        let deadline = ContinuousClock.now.advanced(by: Self.barringTime)
+        while true {
+            switch entries.withLock({ $0.barredStep(userID) }) {
+            case .closed: return try body()
+            case .end(let account):
+                account.end()
+                entries.withLock { $0.finishClosing(account) }
+                continue
+            case .inUse(let account):
+                guard let end else { throw AccountInUse() }
+                end(account)
+            case .busy: break
+            }
+            guard ContinuousClock.now < deadline else { throw AccountInUse() }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+    }
+
+    /// A session has three seconds to end when the daemon does; a chip may keep an opening longer, and then it is refused.
+    private static let barringTime = Duration.seconds(5)
+
     /// Ends all accounts: watchers, biometry, keys. Nobody enters any more. The accounts stay in ``open``, so that later records
     /// of theirs can be written.
     package func closeAll() {
@@ -153,6 +184,11 @@ package final class OwnerRegistry: Sendable {
         for waiter in waiters { _ = waiter.wait() }
         for account in accounts { account.stopFollowing() }
     }
+}
+
+/// An account is in use, or could not be closed in time.
+package struct AccountInUse: Error {
+    package init() {}
 }
 
 /// Keeps an owner's account open.

@@ -55,10 +55,12 @@ package struct OwnerServices: Sendable {
     package let log: Logger
     package let programs: ProgramSources
     package let factors: FactorSources
+    /// How many items each owner may have; nil for as many as a store takes.
+    package let itemShare: Int?
 
     package init(
         clock: any BootClock, stretching: PasscodeStretching, prompter: any Prompter, log: Logger,
-        programs: ProgramSources, factors: FactorSources
+        programs: ProgramSources, factors: FactorSources, itemShare: Int?
     ) {
         self.clock = clock
         self.stretching = stretching
@@ -66,6 +68,7 @@ package struct OwnerServices: Sendable {
         self.log = log
         self.programs = programs
         self.factors = factors
+        self.itemShare = itemShare
     }
 }
 

@@ -134,11 +134,18 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
-    /// Whether the user has a session of any kind: at a seat, from another machine, or of cron. False where logind does not tell.
-    public func hasSession(_ userID: UInt32) -> Bool {
+    /// Whether somebody is logged in as the user, here or from another machine. False too when logind does not tell in time: the
+    /// account of a user who may be gone is closed, and opens again with the passcode.
+    ///
+    /// A session of a service, such as cron's, counts as little as one that is closing, which has only programs that were left
+    /// behind.
+    public func hasSession(of userID: UInt32) -> Bool {
         do throws(BusError) {
             guard let connection = try connection() else { return false }
-            return try !sessions(of: userID, withoutSeat: true, connection).isEmpty
+            for session in try allSessions(connection) where session.userID == userID {
+                if try isOfPerson(session.path, connection) { return true }
+            }
+            return false
         } catch { return false }
     }
 
@@ -148,9 +155,20 @@ public struct LogindSessions: SessionRecords {
                 return false
             }
             let state = try state(of: session, connection)
-            return state.kind == "greeter" && state.isRemote == false && state.isActive == true
+            return state.sessionClass == "greeter" && state.isRemote == false && state.isActive == true
                 && state.seat?.isEmpty == false
         } catch { return false }
+    }
+
+    private func isOfPerson(_ session: String, _ connection: Connection) throws(BusError) -> Bool {
+        do throws(BusError) {
+            let state = try state(of: session, connection)
+            return state.sessionClass?.hasPrefix("user") == true && state.phase != nil && state.phase != "closing"
+        } catch {
+            // The session ended meanwhile.
+            guard error.isUnknownObject else { throw error }
+            return false
+        }
     }
 
     private struct Connection {
@@ -178,23 +196,31 @@ public struct LogindSessions: SessionRecords {
         }
     }
 
-    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for. With `withoutSeat` all sessions.
-    private func sessions(
-        of userID: UInt32, withoutSeat: Bool = false, _ connection: Connection
-    ) throws(BusError) -> [String] {
+    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
+    private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+        try allSessions(connection).filter { $0.userID == userID && !$0.seat.isEmpty }.map(\.path)
+    }
+
+    private struct ListedSession {
+        let userID: UInt32
+        /// Empty for a session without one.
+        let seat: String
+        let path: String
+    }
+
+    private func allSessions(_ connection: Connection) throws(BusError) -> [ListedSession] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
-        var paths: [String] = []
+        var sessions: [ListedSession] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
             guard try answer.enter(.structure, "susso") else { return }
             try answer.skip("s")
-            let user = try answer.readUInt32()
+            let userID = try answer.readUInt32()
             try answer.skip("s")
             let seat = try answer.readText()
-            let path = try answer.readText(.objectPath)
+            sessions.append(ListedSession(userID: userID, seat: seat, path: try answer.readText(.objectPath)))
             try answer.exitContainer()
-            if user == userID, withoutSeat || !seat.isEmpty { paths.append(path) }
         }
-        return paths
+        return sessions
     }
 
     private func refusal(
@@ -223,8 +249,10 @@ public struct LogindSessions: SessionRecords {
         /// Empty for a session without one.
         var seat: String?
         var isLocked: Bool?
-        /// For example `user`.
-        var kind: String?
+        /// Such as `user`, `greeter` or `background`.
+        var sessionClass: String?
+        /// Such as `online`, `active` or `closing`.
+        var phase: String?
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -240,7 +268,8 @@ public struct LogindSessions: SessionRecords {
             case "Active": state.isActive = try flag(answer)
             case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
-            case "Class": state.kind = try text(answer)
+            case "Class": state.sessionClass = try text(answer)
+            case "State": state.phase = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()

@@ -64,6 +64,8 @@ package struct RequestRow: Equatable, Sendable {
     let isForClients: Bool
     /// Whether it only ends grants of its program. A door may send it for a client that has changed.
     let onlyEnds: Bool
+    /// Whether only the administrator may send it, to a daemon of many users.
+    package let isForAdministrators: Bool
     /// The only state of the connection in which it may be sent.
     package let state: SessionState
 
@@ -71,7 +73,7 @@ package struct RequestRow: Equatable, Sendable {
         _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false,
         of subject: RequestSubject = .nothing, forChanged: Bool = false, withholdsQuestion: Bool = false,
         showsStore: Bool = false, clients: Bool = false, onlyEnds: Bool = false,
-        state: SessionState = .greeted
+        administrators: Bool = false, state: SessionState = .greeted
     ) {
         self.eventName = eventName
         self.thread = thread
@@ -83,6 +85,7 @@ package struct RequestRow: Equatable, Sendable {
         self.showsStore = showsStore
         isForClients = clients
         self.onlyEnds = onlyEnds
+        isForAdministrators = administrators
         self.state = state
     }
 }
@@ -225,6 +228,15 @@ extension WireRequest.OneOf_Body {
                 withholdsQuestion: body.use.withholdsQuestion, clients: true)
         case .deleteItems: RequestRow("item-delete", .own, clients: true)
         case .watchItems: RequestRow("watchItems", .connectionUntilWaiting, showsStore: true)
+
+        // The administrator's.
+        case .adminUsers: RequestRow("admin-users", .ownForReading, showsStore: true, administrators: true)
+        case .adminLog: RequestRow("admin-log", .ownForReading, administrators: true)
+        case .forgetUser(let body): RequestRow("forget-user", .own, of: .name(body.name), administrators: true)
+
+        // A part of the user's own former store.
+        case .importStore:
+            RequestRow("store-import", .own, tail: WireLimits.tailByteCount, terminal: true)
         }
     }
 }

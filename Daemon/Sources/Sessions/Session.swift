@@ -29,6 +29,8 @@ package final class Session: Sendable {
     package let browserAuthenticator = BrowserAuthenticator()
     /// The list whose pages the program reads; nil behind the last page.
     package let kept = Mutex<(any KeptListing)?>(nil)
+    /// Work that spans several requests of the connection, and ends with it.
+    package let attachment = Mutex<(any SessionAttachment)?>(nil)
     package let grantEnds: GrantEnds
     private let stay: OwnerStay
     private let socket: UnixSocket
@@ -183,6 +185,7 @@ package final class Session: Sendable {
         browserAuthenticator.forget()
         grantEnds.close()
         slow.wait()
+        attachment.withLock { $0.take() }?.sessionHasEnded()
         // A request that was past its cancellation became a watch since, which would keep the session and the account.
         _ = services.environment.watches.take(of: self)
     }

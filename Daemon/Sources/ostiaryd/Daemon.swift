@@ -26,6 +26,7 @@ struct Daemon {
         defer { withExtendedLifetime(locks) {} }
         try runtime.clearStaleSocket()
         if let kind = options.newEnclave { try move(to: kind, log) }
+        if options.exportStore { try export(log) }
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
         broker.followReaders()
@@ -54,6 +55,21 @@ struct Daemon {
             try EnclaveMove(try configuration(), to: kind, log: log) { print($0) }.run()
         } catch let error as BrokerOpeningError { throw StartError(error.description) }
         fflush(nil)
+        _exit(0)
+    }
+
+    /// Copies the store to the program behind standard output. No socket is made, and nobody is served.
+    private func export(_ log: Logger) throws -> Never {
+        var status = stat()
+        // A file would keep everything in plain.
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+            throw StartError("--export-store writes secrets, and standard output is no pipe. Use `ostiary migrate`.")
+        }
+        do {
+            try StoreExport(try configuration(), to: STDOUT_FILENO, log: log) { line in
+                FileHandle.standardError.write(Data((line + "\n").utf8))
+            }.run()
+        } catch let error as BrokerOpeningError { throw StartError(error.description) }
         _exit(0)
     }
 
@@ -114,7 +130,20 @@ struct Daemon {
     /// The state folder must exist before its lock can.
     private func stateFolder() throws -> String {
         try PrivateFolder.make(options.stateDirectory, chosenBy: "XDG_STATE_HOME", userID: user.id)
+        try requireNotMigrated()
         return options.stateDirectory
+    }
+
+    /// An empty store in the place of one that was moved would look as if everything were lost.
+    private func requireNotMigrated() throws {
+        let mark = options.stateDirectory + "/migrated"
+        var status = stat()
+        guard unsafe lstat(mark, &status) != 0, errno == ENOENT else {
+            throw StartError(
+                "Your store was moved into the store of this machine, so no daemon of your own starts. Programs use the "
+                    + "machine's daemon (mode = system in /etc/ostiary/client.conf). To begin with an empty store of your own, "
+                    + "remove \(mark).")
+        }
     }
 
     private var homeFolder: String? {

@@ -78,6 +78,12 @@ struct Ostiaryd: ParsableCommand {
             valueName: "enclave"))
     var moveEnclave: String?
 
+    @Flag(
+        help: """
+            Copy the store to the program that reads standard output, which must be a pipe, and end. See `ostiary migrate`.
+            """)
+    var exportStore = false
+
     @Flag(help: "With --move-enclave: print an error as JSON on standard error, and nothing else there.")
     var json = false
 
@@ -153,6 +159,9 @@ struct Ostiaryd: ParsableCommand {
         }
         guard moveEnclave == nil || newEnclave != nil else {
             throw ValidationError("The enclave is software or tpm.")
+        }
+        guard !exportStore || (!detach && moveEnclave == nil) else {
+            throw ValidationError("--export-store goes with neither --detach nor --move-enclave.")
         }
         guard moveEnclave != nil || !json else { throw ValidationError("--json goes with --move-enclave alone.") }
     }

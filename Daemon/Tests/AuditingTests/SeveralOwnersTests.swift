@@ -56,7 +56,8 @@ struct SeveralOwnersTests {
                 clock: fixture.clock, stretching: .quick, prompter: fixture.prompter, log: broker.log,
                 programs: ProgramSources(systemFolder: fixture.folder.path("apps.d"), shared: nil),
                 factors: FactorSources(
-                    fingers: nil, face: nil, faceHelper: HelperRoads.missing.face, securityKeys: nil, added: .none)))
+                    fingers: nil, face: nil, faceHelper: HelperRoads.missing.face, securityKeys: nil, added: .none),
+                itemShare: nil))
     }
 
     // MARK: passcodes

@@ -38,6 +38,8 @@ struct RequestTableTests {
         ("confirmed_attest", .confirmedAttest(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
         ("authenticator_command", .authenticatorCommand(.init())),
+        ("admin_users", .adminUsers(.init())), ("admin_log", .adminLog(.init())),
+        ("forget_user", .forgetUser(.init())), ("import_store", .importStore(.init())),
     ]
 
     /// A line of the document's table.
@@ -114,6 +116,12 @@ struct RequestTableTests {
             ])
         #expect(!WireRequest.OneOf_Body.listRights(.with { $0.ofAllApplications = true }).row.isForClients)
         #expect(!WireRequest.OneOf_Body.removeKey(.with { $0.ofAnyGroup = true }).row.isForClients)
+    }
+
+    @Test func `keeps the requests about all users for the administrator, and no door makes them`() {
+        let rows = Self.all.filter { $0.body.row.isForAdministrators }
+        #expect(rows.map(\.name) == ["admin_users", "admin_log", "forget_user"])
+        #expect(rows.allSatisfy { !$0.body.row.isForClients && !$0.body.row.isOpenToChangedPrograms })
     }
 
     @Test func `lets a hello alone come before the greeting`() {

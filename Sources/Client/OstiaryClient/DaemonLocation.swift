@@ -17,6 +17,11 @@ public enum DaemonLocation: Equatable, Sendable {
             UserDaemonLocation(runtimeDirectory: runtimeDirectory, stateDirectory: stateDirectory, ownerID: ownerID))
     }
 
+    /// The location of a daemon of the calling user's own, whichever daemon programs use.
+    package static func ownOfCurrentUser() throws(OstiaryError) -> UserDaemonLocation {
+        try UserDaemonLocation.ofCurrentUser()
+    }
+
     /// The location for the calling user.
     public static func ofCurrentUser() throws(OstiaryError) -> DaemonLocation {
         try ofCurrentUser(in: ClientConfiguration.load().mode)

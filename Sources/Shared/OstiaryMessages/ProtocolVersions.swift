@@ -4,7 +4,7 @@
 /// the connection has that version. `Documentation/formats/wire.md` has the rules for changes.
 public struct ProtocolVersions: Equatable, Sendable, CustomStringConvertible {
     /// The versions of this build. The newest stays below 128, so that it fits into a ``WireGreeting``.
-    public static let ofThisBuild = ProtocolVersions(7...8)
+    public static let ofThisBuild = ProtocolVersions(7...9)
 
     private let range: ClosedRange<UInt32>
 

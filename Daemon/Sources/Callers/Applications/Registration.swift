@@ -119,6 +119,28 @@ extension Registration {
         guard defect == nil else { return nil }
     }
 
+    /// On its way into another store: the application's id behind its length in four bytes, then the row's content.
+    package var transferred: [UInt8] {
+        var writer = CanonicalWriter()
+        writer.write(Array(applicationID.utf8), length: UInt32.self)
+        writer.write(fixed: encoded)
+        return writer.takeBytes()
+    }
+
+    /// Reads what ``transferred`` gives; nil for anything else.
+    package init?(transferred bytes: [UInt8]) {
+        var reader = CanonicalReader(bytes)
+        guard let name = try? reader.readText(length: UInt32.self) else { return nil }
+        let content = Data(bytes.dropFirst(4 + name.utf8.count))
+        self.init(
+            ObjectRecord(
+                id: VaultID(), owner: VaultID(), kind: .application, suite: 0, generation: 1,
+                attributes: ObjectAttributes(group: "", identifier: ExactName(name), created: 0),
+                accessControl: Data(), enclaveKind: 0, publicKey: Data(), keyBlob: Data(), payload: content,
+                slots: Data()))
+        guard transferred == bytes else { return nil }
+    }
+
     private static func readNames(from reader: inout CanonicalReader) throws -> [ExactName] {
         let count = try reader.read(UInt8.self)
         return try (0..<count).map { _ in ExactName(try reader.readText(length: UInt32.self)) }
