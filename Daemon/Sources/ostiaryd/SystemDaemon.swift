@@ -102,7 +102,7 @@ struct SystemDaemon {
         let facts = KernelFacts()
         let sessions = LogindSessions(systemBus: options.systemBus, facts: facts)
         // Where logind does not tell, the account is closed: its keys are gone, and the passcode opens it again.
-        let hasSession: @Sendable (SystemUser) -> Bool = { sessions.hasSession($0.id) }
+        let hasSession: @Sendable (SystemUser) -> Bool = { sessions.hasSession(of: $0.id) }
         return BrokerConfiguration(
             runsAs: user, serves: .anybody(closing: .after(Self.ownerWait, unless: hasSession)),
             stateDirectory: paths.state, helpers: helpers, facts: facts, sessionRecords: sessions, prompts: prompts,

@@ -268,13 +268,13 @@ extension RealPromptTests {
         }
 
         @Test func `a user has a session of any kind, or none`() throws {
-            #expect(sessions.hasSession(user))
-            #expect(!sessions.hasSession(user + 1))
+            #expect(sessions.hasSession(of: user))
+            #expect(!sessions.hasSession(of: user + 1))
             try logind.addSession("another", of: user + 1, isActive: false, isRemote: true)
-            #expect(sessions.hasSession(user + 1))
+            #expect(sessions.hasSession(of: user + 1))
             logind.stop()
-            try eventually("logind is gone") { !sessions.hasSession(user) }
-            #expect(!LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).hasSession(user))
+            try eventually("logind is gone") { !sessions.hasSession(of: user) }
+            #expect(!LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).hasSession(of: user))
         }
 
         @Test func `without logind, and without a bus, nobody is known to sit here`() throws {
