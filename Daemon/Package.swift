@@ -439,7 +439,10 @@ let package = Package(
         // The helpers in C, which the tests build (script/build-native), over their sockets.
         .testTarget(
             name: "NativeHelpersTests",
-            dependencies: ["HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", shared],
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "ProcessFacts", "Prompting", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
             exclude: ["Programs"], swiftSettings: adapter),
         // A socket behind which systemd's own program starts a helper for each connection.
         .target(

@@ -11,12 +11,34 @@ public protocol SessionRecords: Sendable {
 
     /// Whether the user has a session in the foreground of a seat of this machine.
     func isAtMachine(_ userID: UInt32) -> Bool
+
+    /// The user's session in the foreground of a seat; nil without one.
+    func desktop(of userID: UInt32) -> ForegroundSession?
+
+    /// Whether a session of the user was logged in on `line`, a terminal's name below `/dev`, such as `tty3`.
+    func hasLogin(of userID: UInt32, on line: String) -> Bool
+}
+
+/// A session that a seat shows now.
+public struct ForegroundSession: Equatable, Sendable {
+    /// Such as `seat0`, the only seat with virtual consoles.
+    public let seat: String
+    public let isX11: Bool
+    /// Such as `:0`; nil when logind names none.
+    public let x11Display: String?
+
+    public init(seat: String, isX11: Bool = false, x11Display: String? = nil) {
+        (self.seat, self.isX11, self.x11Display) = (seat, isX11, x11Display)
+    }
 }
 
 extension SessionRecords {
     public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         { self.refusal(ofProcess: processID, of: userID) }
     }
+
+    public func desktop(of userID: UInt32) -> ForegroundSession? { nil }
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool { false }
 }
 
 /// Why no sensor waits beside a question.
@@ -129,6 +151,38 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
+    public func desktop(of userID: UInt32) -> ForegroundSession? {
+        do throws(BusError) {
+            guard let connection = try connection() else { return nil }
+            for session in try sessions(of: userID, connection) {
+                guard let state = try stateIfThere(of: session, connection), state.isForeground(of: userID),
+                    let seat = state.seat
+                else { continue }
+                return ForegroundSession(seat: seat, isX11: state.type == "x11", x11Display: state.display)
+            }
+            return nil
+        } catch { return nil }
+    }
+
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try sessions(of: userID, connection, withSeat: false) {
+                guard let state = try stateIfThere(of: session, connection) else { continue }
+                if state.userID == userID, !line.isEmpty, state.terminal == line { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    /// Nil for a session that ended meanwhile.
+    private func stateIfThere(of session: String, _ connection: Connection) throws(BusError) -> SessionState? {
+        do throws(BusError) { return try state(of: session, connection) } catch {
+            guard error.isUnknownObject else { throw error }
+            return nil
+        }
+    }
+
     private struct Connection {
         let bus: Bus
         /// The name of logind's own connection: the answer is from the one that owns logind's name now.
@@ -154,8 +208,12 @@ public struct LogindSessions: SessionRecords {
         }
     }
 
-    /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
-    private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+    /// The sessions of the user.
+    ///
+    /// - Parameter withSeat: only those that have a seat: the others are nowhere.
+    private func sessions(
+        of userID: UInt32, _ connection: Connection, withSeat: Bool = true
+    ) throws(BusError) -> [String] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
         var paths: [String] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
@@ -166,7 +224,7 @@ public struct LogindSessions: SessionRecords {
             let seat = try answer.readText()
             let path = try answer.readText(.objectPath)
             try answer.exitContainer()
-            if user == userID, !seat.isEmpty { paths.append(path) }
+            if user == userID, !(withSeat && seat.isEmpty) { paths.append(path) }
         }
         return paths
     }
@@ -197,6 +255,15 @@ public struct LogindSessions: SessionRecords {
         /// Empty for a session without one.
         var seat: String?
         var isLocked: Bool?
+        var type: String?
+        /// Nil for a session without one.
+        var display: String?
+        /// The terminal's name below `/dev`, such as `tty3`; nil for a session without one.
+        var terminal: String?
+
+        func isForeground(of userID: UInt32) -> Bool {
+            self.userID == userID && isRemote == false && isActive == true && seat?.isEmpty == false
+        }
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -212,6 +279,9 @@ public struct LogindSessions: SessionRecords {
             case "Active": state.isActive = try flag(answer)
             case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
+            case "Type": state.type = try text(answer)
+            case "Display": state.display = try text(answer)
+            case "TTY": state.terminal = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()
@@ -224,6 +294,14 @@ public struct LogindSessions: SessionRecords {
         let value = try answer.readBool()
         try answer.exitContainer()
         return value
+    }
+
+    /// Nil for an empty text.
+    private func text(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "s") else { return nil }
+        let text = try answer.readText()
+        try answer.exitContainer()
+        return text.isEmpty ? nil : text
     }
 
     private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {

@@ -16,8 +16,10 @@ public enum PromptDescriptor {
     public static let terminal: Int32 = 7
     /// The connected socket of a Wayland compositor, or the null device.
     public static let display: Int32 = 8
+    /// The cookies of an X server that the sheet may not read in the user's folder, or the null device.
+    public static let cookies: Int32 = 9
     /// How many descriptors the prompt is given.
-    public static let count = 9
+    public static let count = 10
 }
 
 /// A prompt's word: that its question is visible, or how it ended. A prompt that ends without a word was killed.

@@ -45,9 +45,11 @@ public struct ProcessPrompter: PlacingPrompter {
         self.helpers = helpers
         self.configuration = configuration
         self.userID = userID
-        check = TerminalCheck(policy: configuration.terminalPolicy, facts: facts)
+        check = TerminalCheck(
+            policy: configuration.terminalPolicy, facts: facts, sessions: helpers.display == nil ? nil : sessions)
         self.buses = buses
-        displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID, sessions: sessions)
+        displays = DisplayFinder(
+            configuration: configuration, buses: buses, userID: userID, sessions: sessions, helper: helpers.display)
         self.sessions = sessions
         accessibility = AccessibilityBus(buses: buses, userID: userID)
     }
@@ -142,9 +144,12 @@ public struct ProcessPrompter: PlacingPrompter {
     }
 
     /// The configured language of the sheet, or that of the user's session. Neither a caller nor the daemon's own environment
-    /// names it.
+    /// names it. A daemon under an account of its own may not ask the user's bus, and takes the machine's language.
     private func findLanguage() -> SheetLanguage {
-        configuration.sheetLanguage ?? SheetLanguage(ofSession: SessionVariables.of(userID, at: buses.user))
+        if let language = configuration.sheetLanguage { return language }
+        return SheetLanguage(
+            ofSession: helpers.display == nil
+                ? SessionVariables.of(userID, at: buses.user) : MachineLocale.variables())
     }
 
     /// Why a pinentry must not be started now; nil when it may be. It runs as the daemon's user, so it must be theirs or root's
@@ -183,7 +188,7 @@ public struct ProcessPrompter: PlacingPrompter {
         do {
             process = try PromptProcess(
                 display == nil ? helpers.prompt : helpers.sheet, request: request, terminal: terminal?.number,
-                display: display?.socket?.number, stoppedBy: live.cancellation.descriptor)
+                display: display, stoppedBy: live.cancellation.descriptor)
         } catch {
             if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
             return .unavailable(.promptFailed(reason: "\(error)"))
@@ -225,7 +230,7 @@ public struct ProcessPrompter: PlacingPrompter {
         }
         if case .because(.proved) = interruption, !hasTerminal {
             // A window needs no time to clean up, and the program waits for what a sensor has proved.
-            running.kill()
+            running.removeWindow()
             return .interrupted(by: .proved)
         }
         // An answer does not count if the question was taken away meanwhile.
@@ -336,9 +341,10 @@ extension SheetDisplay {
     fileprivate var options: SheetOptions.Display {
         switch self {
         case .wayland: .wayland
-        case .x11(let name, let authority): .x11(name: name, authority: authority)
+        case .x11(let name, .unneeded): .x11(name: name, authority: nil)
+        case .x11(let name, .file(let path)): .x11(name: name, authority: path)
+        case .x11(let name, .copy):
+            .x11(name: name, authority: "/proc/self/fd/\(PromptDescriptor.cookies)")
         }
     }
-
-    fileprivate var socket: UnixSocket? { if case .wayland(let socket) = self { socket } else { nil } }
 }

@@ -151,11 +151,11 @@ struct Daemon {
         for path in standard.compactMap(\.self) {
             if let configuration = try load(path) { return configuration }
         }
-        return PromptConfiguration()
+        return mode.usualPrompts
     }
 
     private func load(_ path: String) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: user.id) } catch {
+        do { return try ConfigurationFile.load(path, userID: user.id, over: mode.usualPrompts) } catch {
             throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
         }
     }
@@ -169,5 +169,15 @@ struct Daemon {
     private var homeFolder: String? {
         guard let entry = unsafe getpwuid(user.id), let home = unsafe entry.pointee.pw_dir else { return nil }
         return unsafe String(cString: home)
+    }
+}
+
+extension DaemonMode {
+    /// How people are asked where no file says anything.
+    fileprivate var usualPrompts: PromptConfiguration {
+        switch self {
+        case .user: PromptConfiguration()
+        case .system: .ofMachine
+        }
     }
 }
