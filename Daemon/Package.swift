@@ -160,8 +160,8 @@ let package = Package(
         .target(
             name: "OwnerKeys",
             dependencies: [
-                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "Vault", "Passcodes", "Refusals",
-                "Threading",
+                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "StoreKeys", "Vault", "Passcodes",
+                "Refusals", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -264,7 +264,7 @@ let package = Package(
             swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-prompt", dependencies: [shared, "HelperProcesses", "PromptProgram", "PromptProtocol"],
-            swiftSettings: strict),
+            swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),

@@ -40,12 +40,16 @@ public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case unshowable = 10
     /// The question is on the screen. The only word that is not the last one.
     case shown = 11
-    /// The display could not be opened.
+    /// The display could not be opened, or the trusted place did not come to the screen.
     case displayFailed = 12
+    /// Another console has the screen, so the question at the trusted place is not seen any more.
+    case switchedAway = 13
 }
 
 /// Limits that both sides of a prompt keep.
 public enum PromptLimits {
     /// Most bytes that a field takes.
     public static let secretByteCount = 1024
+    /// Most bytes of a sign, which stands on one line of a console.
+    public static let signByteCount = 48
 }

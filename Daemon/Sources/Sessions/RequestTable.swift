@@ -240,6 +240,7 @@ extension WirePasscodeRequest {
         case .set: "passcode-set"
         case .change: "passcode-change"
         case .remove: "passcode-remove"
+        case .sign: "sign-set"
         case .unspecified, .UNRECOGNIZED: "passcode"
         }
     }

@@ -7,6 +7,8 @@ public struct PromptConfiguration: Equatable, Sendable {
         case terminal
         case pinentry
         case sheet
+        /// A console of Ostiary's own, the trusted place.
+        case vt
     }
 
     /// Which ways to try, in order.

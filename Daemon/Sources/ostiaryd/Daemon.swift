@@ -155,9 +155,16 @@ struct Daemon {
     }
 
     private func load(_ path: String) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: user.id, over: mode.usualPrompts) } catch {
+        let configuration: PromptConfiguration?
+        do { configuration = try ConfigurationFile.load(path, userID: user.id, over: mode.usualPrompts) } catch {
             throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
         }
+        guard mode != .user || configuration?.frontEnds.contains(.vt) != true else {
+            throw StartError(
+                "The configuration \(path) names `vt` in prompt.front-ends, and only a daemon for the whole machine has a trusted "
+                    + "place. Take it out and start again.")
+        }
+        return configuration
     }
 
     /// The state folder must exist before its lock can.

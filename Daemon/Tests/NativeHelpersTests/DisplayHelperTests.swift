@@ -206,7 +206,7 @@ struct DisplayHelperTests {
 
     @Test func `the daemon's side takes its greeting, and hands over`() throws {
         let displays = try Displays()
-        let helper = try Helper(.activated(displays.socket), environment: [])
+        let helper = try Helper(.activated(displays.socket))
         #expect(helper.send(Displays.request(1)))
         #expect(helper.receive(atMost: 100) == .bytes(Displays.answer(1)))
         let isGone = helper.end()

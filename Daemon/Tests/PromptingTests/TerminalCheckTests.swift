@@ -74,7 +74,7 @@ extension RealPromptTests {
         /// systemd may be built without utmp.
         @Test func `a login that logind alone knows counts where it is asked`() throws {
             let facts = PlayedFacts.login(of: 1, on: "nowhere")
-            let (caller, slave) = (process.caller(terminal.slave), terminal.slave)
+            let (caller, slave) = (try process.caller(terminal.slave), terminal.slave)
             let line = String(terminal.path.dropFirst("/dev/".count))
             for (sessions, isLogin) in [
                 (Logins(line: line), true), (Logins(line: "tty1"), false), (nil, false),

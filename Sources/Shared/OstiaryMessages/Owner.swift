@@ -15,6 +15,8 @@ public struct WirePasscodeRequest: WireMessage, FieldList {
 
 public enum WirePasscodeAction: WireNumber, WireValue {
     case unspecified, set, change, remove
+    /// Sets the words by which the owner knows the trusted place. A daemon that does not know it refuses the request.
+    case sign
     case UNRECOGNIZED(Int)
 
     public init(rawValue: Int) {
@@ -23,6 +25,7 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case 1: self = .set
         case 2: self = .change
         case 3: self = .remove
+        case 4: self = .sign
         default: self = .UNRECOGNIZED(rawValue)
         }
     }
@@ -33,6 +36,7 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case .set: 1
         case .change: 2
         case .remove: 3
+        case .sign: 4
         case .UNRECOGNIZED(let number): number
         }
     }

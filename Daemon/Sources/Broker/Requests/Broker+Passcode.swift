@@ -25,6 +25,7 @@ extension Broker {
         case .set: try setPasscode(exchange, asking)
         case .change: try changePasscode(exchange, asking)
         case .remove: try removePasscode(exchange, asking)
+        case .sign: try setSign(exchange, asking)
         case .unspecified, .UNRECOGNIZED: throw Refusal(.malformed, "The request names no action.")
         }
         return .done
@@ -146,11 +147,12 @@ extension Broker {
     /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
+        isAtTrustedPlace: Bool = false, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
-            operation: operation, consequence: consequence, isShownInFull: isShownInFull)
+            operation: operation, consequence: consequence, isShownInFull: isShownInFull,
+            isAtTrustedPlace: isAtTrustedPlace)
         let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(
