@@ -141,6 +141,7 @@ extension WireRequest.OneOf_Body {
         case .registerApplication(let registration) where registration.isDoor: 8
         case .watchItems: 8
         case .findItems(let find) where find.listsLocked: 8
+        case .authorize(let authorization) where authorization.limits?.isAtTrustedPlace == true: 9
         default: ProtocolVersions.ofThisBuild.oldest
         }
     }
