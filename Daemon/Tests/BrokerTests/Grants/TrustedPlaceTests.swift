@@ -1,12 +1,17 @@
 import AccessControl
 import Foundation
 import OstiaryMessages
+import OwnerKeys
+import Owners
+import ProcessFacts
 import PromptProtocol
 import Prompting
 import Refusals
+import StoreKeys
 import StoreTestSupport
 import Synchronization
 import Testing
+import Vault
 
 @testable import Broker
 @testable import BrokerTestSupport
@@ -137,8 +142,53 @@ struct TrustedPlaceRuleTests {
         let plain = try BrokerFixture()
         try plain.setPasscode()
         let client = try plain.client()
-        let rule = AccessControl(
-            availability: .whenUnlocked, using: Requirement.passcode, limits: try GrantLimits(isAtTrustedPlace: true))
+        let rule = try AccessControl(
+            availability: .whenUnlocked, using: Requirement.passcode, limits: GrantLimits(isAtTrustedPlace: true))
         #expect(try cause { _ = try client.create("placed", rule, secret: "s", replace: true) } == "rule.without-place")
+    }
+
+    // MARK: the sign
+
+    private var signs: OwnerSignStorage {
+        OwnerSignStorage(
+            vault: fixture.broker.vault, owner: fixture.account.id, keys: fixture.broker.store.keys)
+    }
+
+    @Test func `the sign is typed there after the passcode, and is found nowhere else`() throws {
+        #expect(try signs.load() == nil)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("abc"), .text("amber otter 47")])
+        try client.passcode(.sign)
+        #expect(fixture.prompter.askedKinds == [.enterPasscode, .newSign, .newSign])
+        #expect(fixture.prompter.asked.map(\.isAtTrustedPlace) == [true, true, true])
+        #expect(fixture.prompter.asked[2].notice?.string == "A sign has 4 to 48 characters.")
+        fixture.account.ring.lock()
+        #expect(try signs.load()?.text == "amber otter 47", "the question for the passcode shows it")
+        let records = try client.log()
+        #expect(records.contains { $0.event == "sign-set" } && !records.contains { "\($0)".contains("otter") })
+        let files = try FileManager.default.subpathsOfDirectory(atPath: fixture.stateDirectory)
+        for file in files {
+            let bytes = FileManager.default.contents(atPath: "\(fixture.stateDirectory)/\(file)") ?? Data()
+            #expect(bytes.range(of: Data("otter".utf8)) == nil, "\(file)")
+        }
+    }
+
+    @Test func `without a trusted place there is no sign`() throws {
+        let plain = try BrokerFixture()
+        try plain.setPasscode()
+        let client = try plain.client()
+        plain.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try cause { try client.passcode(.sign) } == "prompt.place-absent")
+        #expect(plain.prompter.asked.isEmpty)
+    }
+
+    @Test func `a sign in the row of another owner is none`() throws {
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text("amber otter 47")])
+        try client.passcode(.sign)
+        let (vault, owner) = (fixture.broker.vault, fixture.account.id)
+        let row = try #require(try vault.read { try $0.attempts(owner: owner, subject: OwnerSignStorage.subject) })
+        let keys = fixture.broker.store.keys
+        #expect(throws: StoreKeysError.unreadable) {
+            try keys.unprotect(row.delayState, label: "ostiary.owner-sign.v1.\(VaultID())")
+        }
     }
 }
