@@ -207,8 +207,9 @@ struct DisplayHelperTests {
     @Test func `the daemon's side takes its greeting, and hands over`() throws {
         let displays = try Displays()
         let helper = try Helper(.activated(displays.socket))
-        #expect(helper.send(Displays.request(1)))
-        #expect(helper.receive(atMost: 100) == .bytes(Displays.answer(1)))
+        let isSent = helper.send(Displays.request(1))
+        let answer = helper.receive(atMost: 100)
+        #expect(isSent && answer == .bytes(Displays.answer(1)))
         let isGone = helper.end()
         #expect(isGone)
     }
