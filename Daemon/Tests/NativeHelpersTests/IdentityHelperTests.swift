@@ -155,10 +155,11 @@ struct IdentityHelperTests {
 
     @Test func `the daemon's side takes its greeting, and hands over`() throws {
         let identity = try IdentityHelper()
-        let helper = try Helper(.activated(identity.socket), environment: [])
-        #expect(helper.send([0x4E, 0, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 20)))
+        let helper = try Helper(.activated(identity.socket))
+        let isSent = helper.send([0x4E, 0, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 20))
+        let answer = helper.receive(atMost: 100)
         // Without confinement it looks for no namesake.
-        #expect(helper.receive(atMost: 100) == .bytes([0x6E, 2, 0, 0] + bytes(serial) + [0, 0, 0, 0]))
+        #expect(isSent && answer == .bytes([0x6E, 2, 0, 0] + bytes(serial) + [0, 0, 0, 0]))
         helper.kill()
     }
 
