@@ -160,8 +160,8 @@ let package = Package(
         .target(
             name: "OwnerKeys",
             dependencies: [
-                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "Vault", "Passcodes", "Refusals",
-                "Threading",
+                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "StoreKeys", "Vault", "Passcodes",
+                "Refusals", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -265,7 +265,7 @@ let package = Package(
             swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-prompt", dependencies: [shared, "HelperProcesses", "PromptProgram", "PromptProtocol"],
-            swiftSettings: strict),
+            swiftSettings: strict + testOptions),
         .executableTarget(
             name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),
@@ -446,7 +446,10 @@ let package = Package(
         // The helpers in C, which the tests build (script/build-native), over their sockets.
         .testTarget(
             name: "NativeHelpersTests",
-            dependencies: ["HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", shared],
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "ProcessFacts", "Prompting", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
             exclude: ["Programs"], swiftSettings: adapter),
         // A socket behind which systemd's own program starts a helper for each connection.
         .target(

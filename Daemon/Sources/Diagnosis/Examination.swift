@@ -54,7 +54,21 @@ package struct Examination {
             sessionLockFinding(), faceFinding(), enclaveFinding(), store.securityKeyFinding(),
             tpmFinding(), ownerFinding(), chipTriesFinding(), counterFinding(),
             LoadedCode.ofThisProcess().finding(userID: configuration.runsAs.id),
-        ] + fingers().findings() + PAMStackExamination().findings()
+        ] + fingers().findings() + PAMStackExamination().findings() + placeFindings()
+    }
+
+    /// Nothing where there is no trusted place.
+    private func placeFindings() -> [WireFinding] {
+        let prompter = account.evaluator.prompter
+        guard prompter.hasTrustedPlace else { return [] }
+        guard let refusal = prompter.placeRefusal(ofProcess: processID, of: account.user.id) else {
+            return [.ok("place", "You can be asked at the trusted place, a console of Ostiary's own.")]
+        }
+        return [
+            .notice(
+                "place", "You cannot be asked at the trusted place now: \(refusal.words).",
+                advice: "Use this machine's own screen and keyboard. What asks for the place is refused elsewhere.")
+        ]
     }
 
     /// Options for tests make the daemon believe other services than the machine's.
@@ -144,6 +158,7 @@ package struct Examination {
         switch prompter.frontEndWithoutTerminal() {
         case .success(.sheet): return asked("a sheet")
         case .success(.pinentry): return asked("the pinentry")
+        case .success(.trustedPlace): return asked("the trusted place")
         case .success(.terminal), .failure:
             return .notice(
                 "asking", order + "A program without a terminal cannot ask.",

@@ -219,7 +219,8 @@ struct StoreExamination {
             }
             // Another finding tells the consequence.
             let isOfKeys = bad.contains(SecurityKeyLife.subject)
-            let objectCount = bad.count - (isOfFingers ? 1 : 0) - (isOfKeys ? 1 : 0)
+            let isOfSign = bad.contains(OwnerSignStorage.subject)
+            let objectCount = bad.count - [isOfFingers, isOfKeys, isOfSign].count { $0 }
             guard objectCount > 0 else {
                 return .problem(
                     check, "\(message).\(withoutFingers)",

@@ -99,6 +99,14 @@ package struct Helper: ~Copyable, Sendable {
         }
     }
 
+    /// Whether this process started the helper, and may kill it.
+    package var isSpawned: Bool {
+        switch child {
+        case .some: true
+        case nil: false
+        }
+    }
+
     /// -1 where the kernel gives no pidfds.
     private var watchNumber: CInt {
         switch watch {
@@ -242,9 +250,11 @@ package struct Helper: ~Copyable, Sendable {
         while unsafe poll(&polled, 1, -1) <= 0 {}
     }
 
-    /// Ends the helper without waiting. Its memory is freed later.
+    /// Ends the helper without waiting. Its memory is freed later. An activated one ends with its connection.
     package consuming func kill() {
-        if let reap = Self.kill(child) { Threads.startEventually("ostiary-reaper", reap) }
+        let channel = channel
+        guard let reap = Self.kill(child) else { return channel.shutdown() }
+        Threads.startEventually("ostiary-reaper", reap)
     }
 
     private static func isGone(_ watch: CInt) -> Bool {

@@ -64,7 +64,8 @@ package struct OpenedStore: Sendable {
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
         let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
-        let prompter = prompter ?? Self.systemPrompter(configuration)
+        let placeOwners = StoredPlaceOwners()
+        let prompter = prompter ?? Self.systemPrompter(configuration, placeOwners)
         let question = OwnerPasswordQuestion(
             to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, by: configuration.facts,
             isByHand: isByHand)
@@ -111,6 +112,7 @@ package struct OpenedStore: Sendable {
                     faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added),
                 itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
+            placeOwners.begin(owners, keys)
             let stay = try owner.map { try owners.enter($0) }
             if isOfSeveral { Self.removeStaged(owners, log) }
             if let doubt, let rollback, let account = stay?.account {
@@ -188,8 +190,14 @@ package struct OpenedStore: Sendable {
         }
     }
 
-    private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
-        PromptQueue(OwnerPrompters { ProcessPrompter(configuration, asking: $0) })
+    private static func systemPrompter(
+        _ configuration: BrokerConfiguration, _ placeOwners: StoredPlaceOwners
+    ) -> any Prompter {
+        let place = configuration.helpers.trustedPlace.map { TrustedPlace($0, showing: placeOwners) }
+        return PromptQueue(
+            OwnerPrompters(withTrustedPlace: place != nil) {
+                ProcessPrompter(configuration, asking: $0, trustedPlace: place)
+            })
     }
 
     // MARK: the end
@@ -235,10 +243,12 @@ extension OpenedStore {
 }
 
 extension ProcessPrompter {
-    package init(_ configuration: BrokerConfiguration, asking userID: UInt32) {
+    package init(
+        _ configuration: BrokerConfiguration, asking userID: UInt32, trustedPlace: TrustedPlace? = nil
+    ) {
         self.init(
             configuration.helpers, configuration: configuration.prompts(of: userID), userID: userID,
             facts: configuration.facts, buses: configuration.sessionBuses(of: userID),
-            sessions: configuration.sessionRecords)
+            sessions: configuration.sessionRecords, trustedPlace: trustedPlace)
     }
 }

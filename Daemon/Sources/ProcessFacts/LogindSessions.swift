@@ -14,6 +14,25 @@ public protocol SessionRecords: Sendable {
 
     /// Whether the process runs in the session of a greeter, such as that of GDM, which is in the foreground of a seat of this machine.
     func isOfShownGreeter(_ processID: Int32) -> Bool
+
+    /// The user's session in the foreground of a seat; nil without one.
+    func desktop(of userID: UInt32) -> ForegroundSession?
+
+    /// Whether a session of the user was logged in on `line`, a terminal's name below `/dev`, such as `tty3`.
+    func hasLogin(of userID: UInt32, on line: String) -> Bool
+}
+
+/// A session that a seat shows now.
+public struct ForegroundSession: Equatable, Sendable {
+    /// Such as `seat0`, the only seat with virtual consoles.
+    public let seat: String
+    public let isX11: Bool
+    /// Such as `:0`; nil when logind names none.
+    public let x11Display: String?
+
+    public init(seat: String, isX11: Bool = false, x11Display: String? = nil) {
+        (self.seat, self.isX11, self.x11Display) = (seat, isX11, x11Display)
+    }
 }
 
 extension SessionRecords {
@@ -22,6 +41,8 @@ extension SessionRecords {
     }
 
     public func isOfShownGreeter(_ processID: Int32) -> Bool { false }
+    public func desktop(of userID: UInt32) -> ForegroundSession? { nil }
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool { false }
 }
 
 /// Why no sensor waits beside a question.
@@ -143,7 +164,31 @@ public struct LogindSessions: SessionRecords {
         do throws(BusError) {
             guard let connection = try connection() else { return false }
             for session in try allSessions(connection) where session.userID == userID {
-                if try isOfPerson(session.path, connection) { return true }
+                if try stateIfThere(of: session.path, connection)?.isOfPerson == true { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    public func desktop(of userID: UInt32) -> ForegroundSession? {
+        do throws(BusError) {
+            guard let connection = try connection() else { return nil }
+            for session in try sessions(of: userID, connection) {
+                guard let state = try stateIfThere(of: session, connection), state.isForeground(of: userID),
+                    let seat = state.seat
+                else { continue }
+                return ForegroundSession(seat: seat, isX11: state.type == "x11", x11Display: state.display)
+            }
+            return nil
+        } catch { return nil }
+    }
+
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try allSessions(connection) where session.userID == userID {
+                guard let state = try stateIfThere(of: session.path, connection) else { continue }
+                if state.userID == userID, !line.isEmpty, state.terminal == line { return true }
             }
             return false
         } catch { return false }
@@ -160,14 +205,11 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
-    private func isOfPerson(_ session: String, _ connection: Connection) throws(BusError) -> Bool {
-        do throws(BusError) {
-            let state = try state(of: session, connection)
-            return state.sessionClass?.hasPrefix("user") == true && state.phase != nil && state.phase != "closing"
-        } catch {
-            // The session ended meanwhile.
+    /// Nil for a session that ended meanwhile.
+    private func stateIfThere(of session: String, _ connection: Connection) throws(BusError) -> SessionState? {
+        do throws(BusError) { return try state(of: session, connection) } catch {
             guard error.isUnknownObject else { throw error }
-            return false
+            return nil
         }
     }
 
@@ -253,6 +295,18 @@ public struct LogindSessions: SessionRecords {
         var sessionClass: String?
         /// Such as `online`, `active` or `closing`.
         var phase: String?
+        var type: String?
+        /// Nil for a session without one.
+        var display: String?
+        /// The terminal's name below `/dev`, such as `tty3`; nil for a session without one.
+        var terminal: String?
+
+        /// A greeter's or a service's session is nobody's, and one that is closing has only programs that were left behind.
+        var isOfPerson: Bool { sessionClass?.hasPrefix("user") == true && phase != nil && phase != "closing" }
+
+        func isForeground(of userID: UInt32) -> Bool {
+            self.userID == userID && isRemote == false && isActive == true && seat?.isEmpty == false
+        }
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -270,6 +324,9 @@ public struct LogindSessions: SessionRecords {
             case "LockedHint": state.isLocked = try flag(answer)
             case "Class": state.sessionClass = try text(answer)
             case "State": state.phase = try text(answer)
+            case "Type": state.type = try text(answer)
+            case "Display": state.display = try text(answer)
+            case "TTY": state.terminal = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()
@@ -284,11 +341,12 @@ public struct LogindSessions: SessionRecords {
         return value
     }
 
+    /// Nil for an empty text.
     private func text(_ answer: BusMessage) throws(BusError) -> String? {
         guard try answer.enter(.variant, "s") else { return nil }
         let text = try answer.readText()
         try answer.exitContainer()
-        return text
+        return text.isEmpty ? nil : text
     }
 
     private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {

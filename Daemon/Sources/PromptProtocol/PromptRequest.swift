@@ -8,6 +8,18 @@ public enum PromptFrontEnd: Codable, Equatable, Sendable {
     case pinentry(PinentryOptions)
     /// Drawn in a window by `ostiary-sheet`.
     case sheet(SheetOptions)
+    /// Drawn on a console of Ostiary's own. No other request holds a sign.
+    case trustedPlace(TrustedPlaceOptions)
+}
+
+/// What the trusted place shows beside the question, and what no other place shows.
+public struct TrustedPlaceOptions: Codable, Equatable, Sendable {
+    /// The user who is asked.
+    public let owner: DisplayText
+    /// The words by which the user knows the place; nil when none are set.
+    public let sign: DisplayText?
+
+    public init(owner: DisplayText, sign: DisplayText?) { (self.owner, self.sign) = (owner, sign) }
 }
 
 /// How a sheet is drawn. The display comes from the configuration or from the user's session, never from a caller.

@@ -5,11 +5,19 @@ import Synchronization
 /// A ``ProcessPrompter`` for each user, made at the first question to this user. So the display, the buses and the held sheet of one
 /// user serve no question to another.
 public final class OwnerPrompters: PlacingPrompter {
+    public let hasTrustedPlace: Bool
     private let make: @Sendable (_ userID: UInt32) -> ProcessPrompter
     private let prompters = Mutex<[UInt32: ProcessPrompter]>([:])
 
-    /// - Parameter make: makes the prompter of a user.
-    public init(_ make: @escaping @Sendable (_ userID: UInt32) -> ProcessPrompter) { self.make = make }
+    /// - Parameters:
+    ///   - hasTrustedPlace: whether these prompters have one.
+    ///   - make: makes the prompter of a user.
+    public init(
+        withTrustedPlace hasTrustedPlace: Bool = false,
+        _ make: @escaping @Sendable (_ userID: UInt32) -> ProcessPrompter
+    ) {
+        (self.hasTrustedPlace, self.make) = (hasTrustedPlace, make)
+    }
 
     /// The prompter that asks this user.
     public func prompter(of userID: UInt32) -> ProcessPrompter {
@@ -25,6 +33,10 @@ public final class OwnerPrompters: PlacingPrompter {
         _ question: PromptQuestion, for caller: PromptCaller
     ) -> Result<PlacedQuestion, PromptUnavailability> {
         prompter(of: caller.userID).place(question, for: caller)
+    }
+
+    public func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal? {
+        prompter(of: userID).placeRefusal(ofProcess: processID, of: userID)
     }
 
     public func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {

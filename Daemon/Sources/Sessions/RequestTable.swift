@@ -254,6 +254,7 @@ extension WirePasscodeRequest {
         case .remove: "passcode-remove"
         case .followLogin: "passcode-follow-login"
         case .ignoreLogin: "passcode-ignore-login"
+        case .sign: "sign-set"
         case .unspecified, .UNRECOGNIZED: "passcode"
         }
     }

@@ -115,16 +115,24 @@ struct Daemon {
     /// administrator's.
     private func prompts() throws -> PromptConfiguration {
         if let named = options.configuration {
-            guard let configuration = try Startup.configuration(at: named, trusting: user.id) else {
-                throw StartError("\(named) does not exist.")
-            }
+            guard let configuration = try load(named) else { throw StartError("\(named) does not exist.") }
             return configuration
         }
         let standard = [homeFolder.map { $0 + "/.config/ostiary/ostiaryd.conf" }, "/etc/ostiary/ostiaryd.conf"]
         for path in standard.compactMap(\.self) {
-            if let configuration = try Startup.configuration(at: path, trusting: user.id) { return configuration }
+            if let configuration = try load(path) { return configuration }
         }
         return PromptConfiguration()
+    }
+
+    private func load(_ path: String) throws -> PromptConfiguration? {
+        let configuration = try Startup.configuration(at: path, trusting: user.id, over: PromptConfiguration())
+        guard configuration?.frontEnds.contains(.vt) != true else {
+            throw StartError(
+                "The configuration \(path) names `vt` in prompt.front-ends, and only a daemon for the whole machine has a trusted "
+                    + "place. Take it out and start again.")
+        }
+        return configuration
     }
 
     /// The state folder must exist before its lock can.

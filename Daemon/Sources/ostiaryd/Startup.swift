@@ -48,9 +48,13 @@ enum Startup {
 
     /// The settings in a file; nil where there is none.
     ///
-    /// - Parameter userID: to whom the file may belong besides root.
-    static func configuration(at path: String, trusting userID: UInt32) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: userID) } catch {
+    /// - Parameters:
+    ///   - userID: to whom the file may belong besides root.
+    ///   - usual: counts where the file is silent.
+    static func configuration(
+        at path: String, trusting userID: UInt32, over usual: PromptConfiguration
+    ) throws -> PromptConfiguration? {
+        do { return try ConfigurationFile.load(path, userID: userID, over: usual) } catch {
             throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
         }
     }

@@ -117,7 +117,7 @@ struct SystemDaemon {
     private func prompts() throws -> PromptConfiguration {
         let path = paths.configuration
         let prompts =
-            try Startup.configuration(at: path, trusting: paths.ownerOfConfiguration) ?? PromptConfiguration()
+            try Startup.configuration(at: path, trusting: paths.ownerOfConfiguration, over: .ofMachine) ?? .ofMachine
         if let key = prompts.keysOfOneUser.first {
             throw StartError(
                 "The setting \(key) in \(path) is for a daemon of one user, and this one serves all users. Remove the line and start "

@@ -84,5 +84,36 @@ extension RealPromptTests {
             try eventually("the window goes with the answer") { !stage.server.hasSheet }
             try eventually("no sheet is left") { sheet.helpers().isEmpty }
         }
+
+        @Test func `a held sheet ends before another question is drawn, though nobody may kill it`() throws {
+            let stage = try SheetStage()
+            let prompter = stage.prompter(over: helpers)
+            let asking = try Asking(prompter, .passcode, on: stage.caller, holdingSheet: true)
+            try eventually("the sheet is visible") { asking.isShown }
+            try stage.server.focusSheet()
+            try stage.server.type("wrong")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("wrong", .passcode))
+            let held = try #require(sheet.helpers().first)
+            let next = try Asking(prompter, .passcode, on: stage.caller)
+            try eventually("the next one is visible") { next.isShown }
+            #expect(!sheet.helpers().contains(held))
+            next.cancellation.cancel(because: .proved)
+            #expect(next.wait() == .interrupted(.proved))
+            #expect(sheet.helpers().isEmpty, "the answer of a sensor takes the window away")
+            asking.dropSheet()
+        }
+
+        @Test func `a held sheet that is dropped loses its connection and goes`() throws {
+            let stage = try SheetStage()
+            let asking = try Asking(stage.prompter(over: helpers), .passcode, on: stage.caller, holdingSheet: true)
+            try eventually("the sheet is visible") { asking.isShown }
+            try stage.server.focusSheet()
+            try stage.server.type("wrong")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("wrong", .passcode))
+            asking.dropSheet()
+            try eventually("the window goes") { !stage.server.hasSheet && sheet.helpers().isEmpty }
+        }
     }
 }

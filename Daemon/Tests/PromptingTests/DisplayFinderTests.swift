@@ -43,7 +43,9 @@ extension RealPromptTests {
                 runtimeFolder: folder.path(""), x11Folder: x11Folder ?? folder.path(""))
             switch finder.find() {
             case .success(.wayland): return "wayland"
-            case .success(.x11(let name, let authority)): return "x11 \(name) \(authority ?? "-")"
+            case .success(.x11(let name, .unneeded)): return "x11 \(name) -"
+            case .success(.x11(let name, .file(let path))): return "x11 \(name) \(path)"
+            case .success(.x11(let name, .copy)): return "x11 \(name) copy"
             case .failure(let refusal): return "\(refusal)"
             }
         }

@@ -341,6 +341,7 @@ public final class AuthorizationContext: Sendable {
                         ($0.idleSeconds, $0.hardSeconds, $0.uses) = (
                             limits.idleSeconds, limits.hardSeconds, limits.uses
                         )
+                        $0.isAtTrustedPlace = limits.isAtTrustedPlace
                     }
                 }
             }

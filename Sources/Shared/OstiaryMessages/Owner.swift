@@ -19,6 +19,8 @@ public enum WirePasscodeAction: WireNumber, WireValue {
     case followLogin
     /// No login tries its password as the passcode.
     case ignoreLogin
+    /// Sets the words by which the owner knows the trusted place. A daemon that does not know it refuses the request.
+    case sign
     case UNRECOGNIZED(Int)
 
     public init(rawValue: Int) {
@@ -29,6 +31,7 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case 3: self = .remove
         case 4: self = .followLogin
         case 5: self = .ignoreLogin
+        case 6: self = .sign
         default: self = .UNRECOGNIZED(rawValue)
         }
     }
@@ -41,6 +44,7 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case .remove: 3
         case .followLogin: 4
         case .ignoreLogin: 5
+        case .sign: 6
         case .UNRECOGNIZED(let number): number
         }
     }

@@ -147,6 +147,7 @@ extension WireRequest.OneOf_Body {
         case .watchItems: 8
         case .findItems(let find) where find.listsLocked: 8
         case .adminUsers, .adminLog, .forgetUser, .importStore: 9
+        case .authorize(let authorization) where authorization.limits?.isAtTrustedPlace == true: 9
         default: ProtocolVersions.ofThisBuild.oldest
         }
     }

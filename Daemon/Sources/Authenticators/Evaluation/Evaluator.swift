@@ -39,8 +39,15 @@ package struct Evaluator {
     /// - Parameter process: the process for which it would be; nil for any. For a program in a session from another machine no
     ///   sensor is armed.
     package func preflight(_ demand: Demand, held: HeldFactors = .none, for process: PeerCredentials? = nil) throws {
-        _ = try next(demand, inHand: held.factors, after: [:])
-        guard let process, !canDoWithoutSensors(demand, held) else { return }
+        let held = demand.isAtTrustedPlace ? held.ofTrustedPlace : held
+        let isSatisfied = try next(demand, inHand: held.factors, after: [:]).isEmpty
+        guard let process else { return }
+        if demand.isAtTrustedPlace, !isSatisfied,
+            let refusal = prompter.placeRefusal(ofProcess: process.processID, of: process.userID)
+        {
+            throw Questioning.refusal(.placeRefused(refusal))
+        }
+        guard !canDoWithoutSensors(demand, held) else { return }
         guard let refusal = prompter.sensorRefusal(ofProcess: process.processID, of: process.userID) else { return }
         throw Questioning.refusal(.sensorRefused(refusal))
     }
@@ -65,6 +72,13 @@ package struct Evaluator {
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [],
         keepingFor lifetime: Duration? = nil, asking: Asking
     ) throws -> Evaluation {
+        var asking = asking
+        var held = held
+        if demand.isAtTrustedPlace {
+            // What was typed elsewhere counts nowhere here, nor does what a program has in hand.
+            asking.applicationPassword = nil
+            held = held.ofTrustedPlace
+        }
         var collector = ProofCollector(self, for: demand, asking)
         while true {
             let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)

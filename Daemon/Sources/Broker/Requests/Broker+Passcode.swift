@@ -27,6 +27,7 @@ extension Broker {
         case .remove: try removePasscode(exchange, asking)
         case .followLogin: try followLogin(exchange, asking)
         case .ignoreLogin: try ignoreLogin(exchange)
+        case .sign: try setSign(exchange, asking)
         case .unspecified, .UNRECOGNIZED: throw Refusal(.malformed, "The request names no action.")
         }
         return .done
@@ -157,11 +158,12 @@ extension Broker {
     /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
+        isAtTrustedPlace: Bool = false, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
-            operation: operation, consequence: consequence, isShownInFull: isShownInFull)
+            operation: operation, consequence: consequence, isShownInFull: isShownInFull,
+            isAtTrustedPlace: isAtTrustedPlace)
         let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(

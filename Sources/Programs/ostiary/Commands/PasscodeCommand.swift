@@ -5,14 +5,14 @@ import OstiaryMessages
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
-        abstract: "Set, change or remove your passcode.",
+        abstract: "Set, change or remove your passcode, or set your sign.",
         discussion: """
             The daemon's own prompt asks for the passcode; it never passes through this command.
 
             Example:
               ostiary passcode set
             """,
-        subcommands: [Set.self, Change.self, Remove.self, FollowLogin.self])
+        subcommands: [Set.self, Change.self, Remove.self, FollowLogin.self, Sign.self])
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -75,10 +75,32 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws {
             if off {
-                try options.carryOut(.ignoreLogin, "keep logins from your passcode", outcome: "independent")
+                try options.carryOut(
+                    .ignoreLogin, "keep logins from your passcode",
+                    announcing: "The passcode has nothing to do with your login password.", ["passcode": "independent"])
             } else {
-                try options.carryOut(.followLogin, "make your login password your passcode", outcome: "followingLogin")
+                try options.carryOut(
+                    .followLogin, "make your login password your passcode",
+                    announcing: "The passcode is your login password, and follows it.", ["passcode": "followingLogin"])
             }
+        }
+    }
+
+    struct Sign: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set the words by which you know Ostiary's own console.",
+            discussion: """
+                In system mode Ostiary has a console where no program of yours draws or reads. Your sign stands on it with \
+                each question, and nowhere else. You type it there.
+
+                Example:
+                  ostiary passcode sign
+                """)
+
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws {
+            try options.carryOut(.sign, "set your sign", announcing: "Your sign is set.", ["sign": "set"])
         }
     }
 }
@@ -89,18 +111,16 @@ struct PasscodeOptions: ParsableArguments {
     @OptionGroup var json: JSONFlag
 
     func carryOut(_ action: WirePasscodeAction, _ purpose: String, outcome: String) throws {
+        try carryOut(action, purpose, announcing: "The passcode is \(outcome).", ["passcode": outcome])
+    }
+
+    func carryOut(
+        _ action: WirePasscodeAction, _ purpose: String, announcing text: String, _ values: [String: String]
+    ) throws {
         let interaction = reason.interaction(otherwise: purpose)
         try PasscodeProgress.showing(isEnabled: !json.isGiven && StandardError.isTerminal) {
             try OstiaryClient.shared.passcode(action, interaction: interaction)
         }
-        try json.announce("The passcode \(Self.words(for: action, outcome)).", ["passcode": outcome])
-    }
-
-    private static func words(for action: WirePasscodeAction, _ outcome: String) -> String {
-        switch action {
-        case .followLogin: "is your login password, and follows it"
-        case .ignoreLogin: "has nothing to do with your login password"
-        default: "is \(outcome)"
-        }
+        try json.announce(text, values)
     }
 }

@@ -34,12 +34,16 @@ struct KeyCreate: ParsableCommand {
         let key = try OstiaryClient.shared.createKey(
             .p256,
             accessControl: AccessControl(
-                availability: protection.available, keyUse: requirement, limits: protection.limits.given),
+                availability: protection.available, keyUse: requirement, limits: protection.grantLimits),
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
+        let isAtPlace = protection.require?.isAtTrustedPlace ?? false
+        let words = ProtectionOptions.words(for: requirement, isAtTrustedPlace: isAtPlace)
         try json.announce(
-            "Created \(label.visibleName), \(ProtectionOptions.words(for: requirement)); its id is \(key.id.hexadecimal).",
-            CreatedKeyDocument(id: key.id, label: label, requires: "\(requirement)", publicKey: key.publicKey))
+            "Created \(label.visibleName), \(words); its id is \(key.id.hexadecimal).",
+            CreatedKeyDocument(
+                id: key.id, label: label, requires: "\(requirement)" + (isAtPlace ? PlacedRule.suffix : ""),
+                publicKey: key.publicKey))
         if !json.isGiven, !isPasscodeSet { StandardError.line(ItemAdd.missingPasscode) }
     }
 

@@ -54,8 +54,10 @@ struct RightCreate: ParsableCommand {
         guard secret == nil else {
             throw ValidationError("With --confirm-each a right only signs; leave --secret out.")
         }
-        guard try protection.limits.given == nil else {
-            throw ValidationError("With --confirm-each no authorization lasts; leave --idle, --hard and --uses out.")
+        guard try protection.grantLimits == nil else {
+            throw ValidationError(
+                "With --confirm-each no authorization lasts, and there is no trusted place; leave --idle, --hard, --uses and "
+                    + "`at trusted place` out.")
         }
     }
 
@@ -66,13 +68,18 @@ struct RightCreate: ParsableCommand {
             confirmEach
                 ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
                 : AccessControl(
-                    availability: protection.available, using: requirement, limits: protection.limits.given))
+                    availability: protection.available, using: requirement, limits: protection.grantLimits))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         let each = confirmEach ? " for each signature" : ""
         StandardError.line(
-            "Created \(created.identifier.visibleName), \(ProtectionOptions.words(for: requirement))\(each).")
+            "Created \(created.identifier.visibleName), \(words(for: requirement))\(each).")
         // The right is made; that its daemon has gone since is no failure of this.
         if (try? OstiaryClient.shared.status().passcode.isSet) == false { StandardError.line(ItemAdd.missingPasscode) }
+    }
+
+    private func words(for requirement: Requirement) -> String {
+        ProtectionOptions.words(
+            for: requirement, isAtTrustedPlace: protection.require?.isAtTrustedPlace ?? false)
     }
 
     /// Nobody is asked where nothing would be destroyed.
