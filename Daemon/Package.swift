@@ -258,8 +258,8 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
-                "Settings", "Threading", shared, logging, arguments,
+                "AssociationFiles", "Broker", "HelperProcesses", "IdentityFacts", "Opening", "Owners", "ProcessFacts",
+                "Sessions", "Settings", "Threading", shared, logging, arguments,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -523,7 +523,7 @@ let package = Package(
                 "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
                 "TerminalTestSupport", shared,
             ],
-            swiftSettings: adapter),
+            exclude: ["Programs"], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
             dependencies: [

@@ -28,6 +28,14 @@ package enum CallerError: Error, Equatable, Sendable {
         case .refused: self = .refused
         }
     }
+
+    /// Whether the program that connected is plainly there no more. Otherwise nobody knows, and may know at the next request.
+    package var isLasting: Bool {
+        switch self {
+        case .gone, .changed, .foreignUser: true
+        case .unreadable, .refused, .changing: false
+        }
+    }
 }
 
 /// The process at the other end of a connection, as the kernel sees it; never as it describes itself.
@@ -135,8 +143,10 @@ package final class CallerProcess: Sendable {
     /// digest, the file must also be unchanged. One system call, or two.
     ///
     /// A program that never was as registered passes here: each request that needs its name was refused before anything was done.
-    package func verifyUnchanged() throws(CallerError) {
-        guard try executesAsAtConnect() else { throw .changed }
+    ///
+    /// - Parameter wholly: whether the process is looked at itself, at whatever cost (``HeldProcess/executes(_:wholly:)``).
+    package func verifyUnchanged(wholly: Bool = false) throws(CallerError) {
+        guard try executesAsAtConnect(wholly: wholly) else { throw .changed }
         let identity = identity
         let isKnown = identity.standing == .asRegistered
         guard isKnown || wasAsRegistered.load(ordering: .sequentiallyConsistent) else { return }
@@ -148,8 +158,10 @@ package final class CallerProcess: Sendable {
         }
     }
 
-    private func executesAsAtConnect() throws(CallerError) -> Bool {
-        do throws(FactFailure) { return try process.executes(executable) } catch { throw CallerError(error) }
+    private func executesAsAtConnect(wholly: Bool) throws(CallerError) -> Bool {
+        do throws(FactFailure) { return try process.executes(executable, wholly: wholly) } catch {
+            throw CallerError(error)
+        }
     }
 
     /// The caller as prompts need it.

@@ -37,9 +37,12 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// The file that it executes now.
     func executable() throws(FactFailure) -> ExecutedFile
 
-    /// Whether it executes `file` now. The daemon asks before each release, so the answer costs one system call and no message to
+    /// Whether it executes `file`. The daemon asks before each release, so the answer mostly costs one system call and no message to
     /// another process.
-    func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool
+    ///
+    /// - Parameter wholly: whether the process is looked at itself, now. Otherwise a second may have passed since, if its memory still is
+    ///   that of the program.
+    func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool
 
     /// The name of `file`, which it executed a moment ago.
     func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName
@@ -50,6 +53,9 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// Whether it is in the daemon's pid namespace. A process keeps its namespace for life.
     func isInOwnNamespace() throws(FactFailure) -> Bool
 
+    /// Its effective user.
+    func userID() throws(FactFailure) -> UInt32
+
     func status() throws(FactFailure) -> ProcessStatus
 
     /// Its control groups (cgroups(7)): a line `ID:CONTROLLERS:PATH` for each hierarchy.
@@ -57,6 +63,11 @@ public protocol HeldProcess: AnyObject, Sendable {
 
     /// A descriptor that becomes readable when it ends.
     func exit() throws(FactFailure) -> SharedDescriptor
+}
+
+extension HeldProcess {
+    /// As ``executes(_:wholly:)``, with the cheaper look.
+    public func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool { try executes(file, wholly: false) }
 }
 
 /// Why something about a process is not known.

@@ -209,15 +209,26 @@ package final class Session: Sendable {
         return Refusal(.versionMismatch, "The program speaks protocol \(version), this daemon \(own). \(advice)")
     }
 
-    /// The caller must still be who it was, at each release; otherwise the connection and its grants end.
-    func verifyCaller() throws(Refusal) {
-        do { try caller.verifyUnchanged() } catch {
+    /// The caller must still be who it was, at each release; otherwise the connection and its grants end. While nobody can tell, the request
+    /// alone is refused: what the daemon looks through may be gone for a moment.
+    ///
+    /// - Parameter wholly: whether the process is looked at itself, and not at its memory alone.
+    func verifyCaller(wholly: Bool = false) throws(Refusal) {
+        do throws(CallerError) { try caller.verifyUnchanged(wholly: wholly) } catch {
             account.trail.refuseConnection(of: caller.program, because: "caller-\(error)")
+            guard error.isLasting else { throw Self.unknownCaller(error) }
             close()
             throw Refusal(
                 .callerChanged, "The calling process exited or executed another program; connect again.",
                 cause: "caller.\(error)")
         }
+    }
+
+    private static func unknownCaller(_ error: CallerError) -> Refusal {
+        Refusal(
+            .programUnverified,
+            "The daemon cannot see just now whether the calling process is the one that connected; try again.",
+            cause: "caller.\(error)")
     }
 
     // MARK: requests
@@ -411,7 +422,10 @@ package final class Session: Sendable {
     /// Answers the request of a watch that was taken, on a thread that may wait for the program.
     func answer(_ requestID: UInt64, with body: WireReply.OneOf_Body) {
         do {
-            try verifyCaller()
+            do throws(Refusal) { try verifyCaller() } catch {
+                guard error.code != .callerChanged else { throw error }
+                return try send(error, to: requestID)
+            }
             try send(Reply(body), to: requestID)
         } catch {
             close()  // The caller is another one, or takes no answer: the connection's thread ends the rest.
