@@ -154,7 +154,7 @@ let package = Package(
             name: "Callers",
             dependencies: [
                 shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "Prompting",
-                "Refusals", "Settings", "Threading", "ProcessFacts",
+                "PromptProtocol", "Refusals", "Settings", "Threading", "ProcessFacts",
             ],
             swiftSettings: strict),
         .target(

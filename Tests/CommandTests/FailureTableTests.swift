@@ -59,6 +59,7 @@ struct FailureTableTests {
         (.binaryToTerminal, -105, .usage), (.keyAlgorithm(.decryptionFailed), -106, .failed),
         (.ownStore("a"), -110, .refused), (.commandNotStarted(.init("execvp", subject: "a", code: 2)), -111, .failed),
         (.consentNeeded("a"), -112, .refused), (.systemMode("a"), -113, .refused),
+        (.ownGroup("a"), -114, .failed),
     ])
     func `an error of the command has a stable code`(error: CommandError, code: Int, status: CommandFailures.ExitStatus)
     {

@@ -41,7 +41,7 @@ final class HelpedProcess: HeldProcess {
         return look
     }
 
-    /// What a process keeps for life.
+    /// For what a process keeps for life.
     private func anyLook() throws(FactFailure) -> ProcessLook {
         if let look = known.withLock({ $0.look }) { return look }
         return try look(renewing: true)
@@ -96,6 +96,11 @@ final class HelpedProcess: HeldProcess {
     func isInOwnNamespace() throws(FactFailure) -> Bool {
         guard let own = OwnNamespace.processes.inode else { throw .unreadable }
         return try anyLook().processNamespace == own
+    }
+
+    func isInOwnUserNamespace() throws(FactFailure) -> Bool {
+        guard let own = OwnNamespace.users.inode else { throw .unreadable }
+        return try look(renewing: false).userNamespace == own
     }
 
     func userID() throws(FactFailure) -> UInt32 { try look(renewing: false).userID }

@@ -12,6 +12,8 @@ package struct HelperFacts: CallerFacts {
     /// - Parameter freshness: for how long a look counts while the memory of a process is the same.
     init(_ helper: IdentityHelper, freshness: Duration) { (self.helper, self.freshness) = (helper, freshness) }
 
+    package var areOfCallersAccount: Bool { false }
+
     /// Asks nobody. The helper gets the folder that is opened here, and never a number.
     package func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
         HelpedProcess(try ProcessFolder(of: processID, pidfd), helper, mounts, freshness: freshness)

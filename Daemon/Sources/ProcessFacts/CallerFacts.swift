@@ -5,6 +5,10 @@ public import UnixSocket
 /// The daemon of one user reads them itself (``KernelFacts``). A daemon under an account of its own may not look at the processes of
 /// others: a helper reads for it. So each fact is a plain value or a descriptor, and each failure a number.
 public protocol CallerFacts: Sendable {
+    /// Whether the daemon runs under the account of its callers. Then each of their programs can reach into the daemon itself, and nothing
+    /// is said of how far a program's name can be trusted.
+    var areOfCallersAccount: Bool { get }
+
     /// The process that has the number now.
     ///
     /// - Parameter pidfd: a descriptor of the process that is meant; nil where there is none. When that process has ended, its
@@ -52,6 +56,9 @@ public protocol HeldProcess: AnyObject, Sendable {
 
     /// Whether it is in the daemon's pid namespace. A process keeps its namespace for life.
     func isInOwnNamespace() throws(FactFailure) -> Bool
+
+    /// Whether it is in the daemon's user namespace.
+    func isInOwnUserNamespace() throws(FactFailure) -> Bool
 
     /// Its effective user.
     func userID() throws(FactFailure) -> UInt32

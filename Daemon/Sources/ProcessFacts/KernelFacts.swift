@@ -11,6 +11,8 @@ public struct KernelFacts: CallerFacts {
 
     init(root: String) { self.root = root }
 
+    public var areOfCallersAccount: Bool { true }
+
     public func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
         KernelProcess(try ProcessFolder(of: processID, pidfd, below: root))
     }
@@ -77,9 +79,13 @@ private final class KernelProcess: HeldProcess {
 
     func content() -> ExecutedContent { ExecutedContent(in: folder.handle, "exe") }
 
-    func isInOwnNamespace() throws(FactFailure) -> Bool {
-        guard let own = OwnNamespace.processes.inode else { throw .unreadable }
-        return try folder.identity("ns/pid").inode == own
+    func isInOwnNamespace() throws(FactFailure) -> Bool { try isIn(.processes, "pid") }
+
+    func isInOwnUserNamespace() throws(FactFailure) -> Bool { try isIn(.users, "user") }
+
+    private func isIn(_ namespace: OwnNamespace, _ name: String) throws(FactFailure) -> Bool {
+        guard let own = namespace.inode else { throw .unreadable }
+        return try folder.identity("ns/\(name)").inode == own
     }
 
     func userID() throws(FactFailure) -> UInt32 { try folder.userID() }

@@ -99,6 +99,14 @@ extension Refusal {
             cause: "program.changed")
     }
 
+    package static func programWithoutGroup(_ path: String) -> Refusal {
+        Refusal(
+            .programChanged,
+            "The program runs without the group that its registration names, or others can have this group. The administrator "
+                + "registers it with `ostiary app register --setgid`: \(DisplayText(fact: path).string)",
+            cause: "program.group")
+    }
+
     package static func programUnreadable(_ path: String) -> Refusal {
         Refusal(
             .programUnverified,

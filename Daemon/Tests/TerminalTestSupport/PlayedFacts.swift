@@ -9,6 +9,7 @@ public struct PlayedFacts: CallerFacts {
     public var processes: [Int32: Result<PlayedProcess, FactFailure>] = [:]
     /// Whether there is no other process.
     public var areOthersAbsent = false
+    public var areOfCallersAccount = true
     public var terminal: TerminalFact??
     public var namesake: Result<Int32?, FactFailure>?
     public var hasLogin: (@Sendable (_ userID: UInt32, _ line: String) -> Bool)?
@@ -43,6 +44,7 @@ public final class PlayedProcess: HeldProcess {
         public var name: Result<ExecutedName, FactFailure> = .success(ExecutedName(path: "/usr/bin/tool", isTrue: true))
         public var content: Result<ExecutedContent, FactFailure> = .failure(.refused)
         public var isInOwnNamespace: Result<Bool, FactFailure> = .success(true)
+        public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
         public var userID: Result<UInt32, FactFailure> = .success(getuid())
         public var status: Result<ProcessStatus, FactFailure> = .failure(.unreadable)
         public var controlGroups: Result<String, FactFailure> = .success("0::/\n")
@@ -72,6 +74,7 @@ public final class PlayedProcess: HeldProcess {
             facts.name = .failure(.absent)
             facts.content = .failure(.absent)
             facts.isInOwnNamespace = .failure(.absent)
+            facts.isInOwnUserNamespace = .failure(.absent)
             facts.userID = .failure(.absent)
             facts.status = .failure(.absent)
             facts.controlGroups = .failure(.absent)
@@ -88,6 +91,7 @@ public final class PlayedProcess: HeldProcess {
     public func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { try now.name.get() }
     public func content() throws(FactFailure) -> ExecutedContent { try now.content.get() }
     public func isInOwnNamespace() throws(FactFailure) -> Bool { try now.isInOwnNamespace.get() }
+    public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }
     public func controlGroups() throws(FactFailure) -> String { try now.controlGroups.get() }

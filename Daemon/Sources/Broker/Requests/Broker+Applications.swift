@@ -35,7 +35,7 @@ extension Broker {
         try commit(event, registration, former, exchange, asking) {
             try exchange.account.applications.store(registration, replacing: former)
         }
-        var shown = exchange.account.shown(registration)
+        var shown = exchange.account.shown(registration, registration.label(by: configuration.facts))
         if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
@@ -51,7 +51,7 @@ extension Broker {
             .applications(
                 .with {
                     $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount)
-                        .map(exchange.account.shown)
+                        .map { exchange.account.shown($0, $0.label(by: configuration.facts)) }
                     $0.total = UInt32(clamping: all.count)
                 }))
     }
@@ -181,7 +181,7 @@ extension OwnerAccount {
         return registration
     }
 
-    fileprivate func shown(_ registration: Registration) -> WireApplication {
+    fileprivate func shown(_ registration: Registration, _ label: ProgramLabel) -> WireApplication {
         let standing = applications.standing(of: registration)
         return .with {
             $0.path = registration.path.text
@@ -190,8 +190,8 @@ extension OwnerAccount {
             $0.webCredentials = registration.webCredentials.texts
             $0.isBrowser = registration.isBrowser
             $0.isDoor = registration.isDoor
-            $0.label = CallerProgram.label
-            $0.changed = standing == .changed
+            $0.label = label.rawValue
+            $0.changed = [.changed, .withoutGroup].contains(standing)
             $0.unverified = standing == .unreadable || standing == .changing
             $0.ofSystem = registration.isOfSystem
         }

@@ -104,7 +104,9 @@ package final class ApplicationRegistry: Sendable {
     // MARK: callers
 
     /// Who runs `program`; the file that is looked at is the one that the process executes.
-    func identity(of program: CallerProgram, process: any HeldProcess) -> CallerIdentity {
+    ///
+    /// - Parameter groupID: the process's group, as the kernel noted it at connect.
+    func identity(of program: CallerProgram, process: any HeldProcess, groupID: UInt32) -> CallerIdentity {
         let isUnread = isUnread
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
@@ -112,13 +114,18 @@ package final class ApplicationRegistry: Sendable {
             // It may be registered. Without its name, its rights and items would lie open to the next file at its path.
             return isUnread ? CallerIdentity(program, standing: .listUnreadable) : unregistered(program)
         }
-        let standing = standing(of: registration, process: process)
+        let standing = standing(of: registration, process: process, groupID: groupID)
         return standing == .asRegistered
             ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
     }
 
-    private func standing(of registration: Registration, process: any HeldProcess) -> ProgramStanding {
-        switch registration.identity {
+    private func standing(
+        of registration: Registration, process: any HeldProcess, groupID: UInt32
+    ) -> ProgramStanding {
+        if let group = registration.ownGroup {
+            return group.number(ofProgramAt: registration.path.text) == groupID ? .asRegistered : .withoutGroup
+        }
+        return switch registration.identity {
         case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path.text) ? .asRegistered : .changed
         case .content(let digest): compare(process, with: digest)
         }
@@ -173,6 +180,9 @@ package final class ApplicationRegistry: Sendable {
 
     /// Whether the file at the path is the registered one. Without a program there, it counts as changed.
     package func standing(of registration: Registration) -> ProgramStanding {
+        if let group = registration.ownGroup, group.number(ofProgramAt: registration.path.text) == nil {
+            return .withoutGroup
+        }
         guard let file = try? ProgramFile(path: registration.path.text) else { return .changed }
         do throws(ProgramFileError) {
             return try file.identity(digests) == registration.identity ? .asRegistered : .changed

@@ -26,6 +26,8 @@ enum CommandError: Error, Equatable {
     case ownStore(String)
     /// The command is about a user's own daemon, and the machine is in system mode. The sentence says what was not done.
     case systemMode(String)
+    /// A program cannot have the group for itself. The sentences say why, and what to do.
+    case ownGroup(String)
     /// Something would be destroyed or overwritten, and there is no terminal to ask on. The sentence says what.
     case consentNeeded(String)
     /// The command of a test run.
@@ -48,6 +50,7 @@ enum CommandError: Error, Equatable {
         case .commandNotStarted: -111
         case .consentNeeded: -112
         case .systemMode: -113
+        case .ownGroup: -114
         }
     }
 
@@ -65,6 +68,7 @@ enum CommandError: Error, Equatable {
         case .noData: FailureClass("noData", .failed)
         case .ownStore: FailureClass("ownStore", .refused)
         case .systemMode: FailureClass("systemMode", .refused)
+        case .ownGroup: FailureClass("ownGroup", .failed)
         case .commandNotStarted: FailureClass("commandNotStarted", .failed)
         case .consentNeeded: FailureClass("consentNeeded", .refused)
         }
@@ -90,6 +94,7 @@ extension CommandError: CustomStringConvertible {
             "Nothing was started, because \(reason), and a program of the test run could use it. Run as another user, or set "
                 + "XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders."
         case .systemMode(let consequence): "\(ClientConfiguration.path) asks for the system daemon. \(consequence)"
+        case .ownGroup(let reason): "\(reason) Nothing was registered."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."
         case .consentNeeded(let loss):
             "\(loss) Nobody can be asked, so nothing was done. Give --force to do it without a question."
