@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [7, 8] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
+    @Test(arguments: [7, 8, 9] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
         for request in Samples.requests(seed: 7, ofEach: 16) {
             let oldest = max(request.body?.oldestVersion ?? 0, request.onBehalf == nil ? 0 : WireRequest.clientVersion)
             guard oldest <= version else { continue }

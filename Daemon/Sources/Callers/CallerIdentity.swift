@@ -16,6 +16,8 @@ package enum ProgramStanding: Equatable, Sendable {
     case unreadable
     /// It changed each time that it was read, so nothing is known.
     case changing
+    /// It lies in a file system whose server may never answer, so it was not read.
+    case foreignFileSystem
     /// It runs without the group that its registration names, or others can have that group.
     case withoutGroup
 
@@ -23,6 +25,7 @@ package enum ProgramStanding: Equatable, Sendable {
         switch error {
         case .unreadable: self = .unreadable
         case .changing: self = .changing
+        case .foreignFileSystem: self = .foreignFileSystem
         }
     }
 
@@ -35,6 +38,7 @@ package enum ProgramStanding: Equatable, Sendable {
         case .listUnreadable: .registrationsUnreadable
         case .unreadable: .programUnreadable(path)
         case .changing: .programChanging(path)
+        case .foreignFileSystem: .programOnForeignFileSystem(path)
         case .withoutGroup: .programWithoutGroup(path)
         }
     }

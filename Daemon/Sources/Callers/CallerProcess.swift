@@ -52,6 +52,8 @@ package final class CallerProcess: Sendable {
     private let process: any HeldProcess
     private let executable: ExecutedFile
     private let applications: ApplicationRegistry
+    /// The program's file, as it passed it.
+    private let offered = Mutex<OfferedProgram?>(nil)
     /// Whether the identity was one that counts: from then on any other is a change.
     private let wasAsRegistered = Atomic(false)
     /// The identity, and the number of the registry's state that it was computed from.
@@ -109,6 +111,18 @@ package final class CallerProcess: Sendable {
         place = facts.areOfCallersAccount ? nil : CallerPlace(process)
     }
 
+    /// Takes a descriptor of the program's own file, through which the daemon reads the content.
+    ///
+    /// - Returns: false for any other file than the executed one.
+    package func offer(_ file: SharedDescriptor) -> Bool {
+        let program = OfferedProgram(file, isExecuted: true)
+        guard program.isFile(executable) else { return false }
+        offered.withLock { $0 = program }
+        return true
+    }
+
+    private var content: CallerContent { CallerContent(process: process, offered: offered.withLock { $0 }) }
+
     /// The program as it is named. Its label is that of the present registrations, if these were looked at: a name is asked for where
     /// nothing must be read.
     package var program: CallerProgram {
@@ -120,7 +134,7 @@ package final class CallerProcess: Sendable {
     package var identity: CallerIdentity {
         let generation = applications.generation
         if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
-        let identity = applications.identity(of: named, process: process, groupID: credentials.groupID)
+        let identity = applications.identity(of: named, content: content, groupID: credentials.groupID)
         // The digest is of the file that the process executed at that moment. If that was not the program that
         // connected, another program's content would vouch for this program's path.
         guard identity.content == nil || (try? process.executes(executable)) == true else {
@@ -162,10 +176,10 @@ package final class CallerProcess: Sendable {
         let identity = identity
         let isKnown = identity.standing == .asRegistered
         guard isKnown || wasAsRegistered.load(ordering: .sequentiallyConsistent) else { return }
-        switch isKnown ? applications.standing(of: identity, process: process) : identity.standing {
+        switch isKnown ? applications.standing(of: identity, content: content) : identity.standing {
         case .asRegistered: return
         case .changed, .lost, .withoutGroup: throw .changed
-        case .unreadable, .listUnreadable: throw .unreadable
+        case .unreadable, .listUnreadable, .foreignFileSystem: throw .unreadable
         case .changing: throw .changing
         }
     }

@@ -91,6 +91,7 @@ final class HelpedProcess: HeldProcess {
         return path.utf8.suffix(end.count).elementsEqual(end)
     }
 
+    /// The daemon may not open the file. The program itself passes it.
     func content() throws(FactFailure) -> ExecutedContent { throw .refused }
 
     func isInOwnNamespace() throws(FactFailure) -> Bool {

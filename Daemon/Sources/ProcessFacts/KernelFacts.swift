@@ -119,6 +119,13 @@ extension ExecutedFile {
         self.init(device: identity.device, inode: identity.inode, isDeleted: identity.link_count == 0)
     }
 
+    /// An open file; nil when it cannot be examined.
+    package init?(opened file: SharedDescriptor) {
+        var identity = ostiary_file_identity()
+        guard unsafe ostiary_identify_open(file.number, &identity) == 0 else { return nil }
+        self.init(identity)
+    }
+
     /// The file at a path, as this process sees it; nil when it sees none.
     package init?(at path: String) {
         var identity = ostiary_file_identity()

@@ -98,7 +98,7 @@ package final class Session: Sendable {
             try greet()
             var reader = FrameReader(
                 socket: socket, expecting: caller.credentials,
-                handshakeSeconds: Double(SessionLimits.handshakeSeconds))
+                handshakeSeconds: Double(SessionLimits.handshakeSeconds), takesFile: takesFiles)
             reader.read(in: version)
             while true {
                 let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
@@ -106,7 +106,9 @@ package final class Session: Sendable {
                 let hadGreeted = hasGreeted
                 try handle(request)
                 if hasGreeted, !hadGreeted {
-                    reader.endHandshake(takesClients: version >= Self.versionOfDoors)
+                    reader.endHandshake(
+                        takesClients: version >= Self.versionOfDoors,
+                        takesFiles: takesFiles && version >= Self.versionOfFiles)
                     reader.read(in: version)
                 }
             }
@@ -122,6 +124,11 @@ package final class Session: Sendable {
 
     /// The version of the protocol with which clients came.
     private static let versionOfDoors: UInt32 = 8
+    /// The version of the protocol with which programs pass their files.
+    private static let versionOfFiles: UInt32 = 9
+
+    /// A daemon under its callers' account opens their files itself.
+    private var takesFiles: Bool { !services.facts.areOfCallersAccount }
 
     /// Before it greets, a program makes the daemon allocate next to nothing.
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
@@ -192,11 +199,22 @@ package final class Session: Sendable {
     private func greet() throws { try FrameWriter.send(greeting, on: socket) }
 
     /// The echo proves that the process that the kernel named at connect is the one that speaks.
-    private func accept(_ hello: WireHello) throws(Refusal) {
+    private func accept(_ hello: WireHello, _ file: SharedDescriptor?) throws(Refusal) {
         guard greeting.versions.contains(hello.protocolVersion) else {
             throw Self.unknownVersion(hello.protocolVersion, of: greeting.versions)
         }
         guard hello.nonce == greeting.nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
+        if let file {
+            guard hello.protocolVersion >= Self.versionOfFiles else {
+                throw Refusal(.malformed, "No file goes with a greeting of this version.")
+            }
+            guard caller.offer(file) else {
+                account.trail.refuseConnection(of: caller.program, because: "caller-file")
+                throw Refusal(
+                    .callerChanged, "The passed file is not the one that the calling process executes; connect again.",
+                    cause: "caller.file")
+            }
+        }
         try verifyCaller()
         standing.withLock { $0 = Standing(state: .greeted, version: hello.protocolVersion) }
     }
@@ -237,7 +255,7 @@ package final class Session: Sendable {
         do {
             try admit(request)
             if case .hello(let hello) = request.body {
-                try accept(hello)
+                try accept(hello, request.file)
                 return try send(.done, to: request.id)
             }
             request.stay = try client(of: request)
@@ -275,6 +293,9 @@ package final class Session: Sendable {
         }
         guard row.acceptsTerminal || request.terminal == nil else {
             throw Refusal(.malformed, "The request takes no descriptor.")
+        }
+        guard row.acceptsFile || request.file == nil else {
+            throw Refusal(.malformed, "The request takes no file.")
         }
     }
 

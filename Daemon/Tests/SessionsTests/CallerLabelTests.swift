@@ -175,7 +175,8 @@ struct CallerLabelTests {
         let played = PlayedProcess(getpid()) { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         let caller = try caller { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         func identity(_ number: UInt32) -> CallerIdentity {
-            fixture.account.applications.identity(of: caller.program, process: played, groupID: number)
+            fixture.account.applications.identity(
+                of: caller.program, content: CallerContent(process: played, offered: nil), groupID: number)
         }
         let whole = identity(group.number)
         #expect(whole.applicationID == "com.example.tool" && whole.hasOwnGroup)
