@@ -4,6 +4,7 @@ import Callers
 import Foundation
 import Logging
 import Owners
+import ProcessFacts
 import Refusals
 import Synchronization
 import Threading

@@ -8,6 +8,7 @@ import OstiaryMessages
 import OstiaryWire
 package import Owners
 package import Passkeys
+import ProcessFacts
 package import ProtectedObjects
 import Refusals
 import SecretMemory

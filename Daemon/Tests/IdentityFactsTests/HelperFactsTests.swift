@@ -311,10 +311,9 @@ struct HelperFactsTests {
         let other = try #require(ProcessStatus(parsing: Array(text.utf8)))
         #expect(try facts.namesake(of: fact, for: other, of: getuid()) == caller.processID)
         let unconfined = try RunningHelper(isConfined: false)
-        withExtendedLifetime(unconfined) {
-            #expect(throws: FactFailure.refused) {
-                try unconfined.facts().namesake(of: fact, for: status, of: getuid())
-            }
+        #expect(throws: FactFailure.refused) {
+            try unconfined.facts().namesake(of: fact, for: status, of: getuid())
         }
+        withExtendedLifetime(unconfined) {}
     }
 }

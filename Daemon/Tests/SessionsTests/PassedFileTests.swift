@@ -153,7 +153,7 @@ struct PassedFileTests {
     }
 
     @Test func `a descriptor that nothing can be read through is unreadable`() throws {
-        let handle = SharedDescriptor(try Descriptor(open(Self.own, O_PATH | O_CLOEXEC), from: "open"))
+        let handle = SharedDescriptor(try Descriptor(ostiary_open_handle(AT_FDCWD, Self.own), from: "open"))
         let program = OfferedProgram(handle, isExecuted: true)
         #expect(throws: ProgramFileError.self) { try ContentDigests().digest(of: program) }
     }

@@ -5,6 +5,7 @@ import Callers
 import ExactNames
 import Foundation
 import KeySlots
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
