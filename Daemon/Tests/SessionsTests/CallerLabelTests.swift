@@ -1,15 +1,19 @@
 import AccessControl
 import CLinuxShims
+import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
 import Owners
 import ProcessFacts
 import PromptProtocol
+import Prompting
+import Refusals
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
+import Vault
 
 @testable import Broker
 @testable import BrokerTestSupport

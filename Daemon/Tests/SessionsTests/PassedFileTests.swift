@@ -6,10 +6,12 @@ import OstiaryMessages
 import OstiaryWire
 import Owners
 import ProcessFacts
+import Refusals
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
+import Vault
 
 @testable import Broker
 @testable import BrokerTestSupport
