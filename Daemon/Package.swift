@@ -154,7 +154,7 @@ let package = Package(
             name: "Callers",
             dependencies: [
                 shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "Prompting",
-                "Refusals", "Settings", "Threading", "ProcessFacts",
+                "PromptProtocol", "Refusals", "Settings", "Threading", "ProcessFacts",
             ],
             swiftSettings: strict),
         .target(
@@ -259,8 +259,8 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "HelperProcesses", "Opening", "Owners", "ProcessFacts", "Sessions",
-                "Settings", "SignIns", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
+                "AssociationFiles", "Broker", "HelperProcesses", "IdentityFacts", "Opening", "Owners", "ProcessFacts",
+                "Sessions", "Settings", "SignIns", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
@@ -538,7 +538,7 @@ let package = Package(
                 "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
                 "TerminalTestSupport", shared,
             ],
-            swiftSettings: adapter),
+            exclude: ["Programs"], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
             dependencies: [

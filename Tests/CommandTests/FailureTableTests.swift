@@ -60,6 +60,7 @@ struct FailureTableTests {
         (.ownStore("a"), -110, .refused), (.commandNotStarted(.init("execvp", subject: "a", code: 2)), -111, .failed),
         (.consentNeeded("a"), -112, .refused), (.systemMode("a"), -113, .refused), (.userMode("a"), -114, .refused),
         (.notMigrated("a"), -115, .failed),
+        (.ownGroup("a"), -116, .failed),
     ])
     func `an error of the command has a stable code`(error: CommandError, code: Int, status: CommandFailures.ExitStatus)
     {

@@ -190,10 +190,10 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting(ProtocolVersions(7...8), random: nonce)
+    private static let greeting = WireGreeting(ProtocolVersions(7...9), random: nonce)
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 08")
+        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 09")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
         #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x15, 0, 0, 0, 0])

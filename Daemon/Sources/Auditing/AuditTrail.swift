@@ -162,7 +162,7 @@ package final class AuditTrail: Sendable {
     ) -> AuditEntry {
         AuditEntry(
             time: Self.milliseconds(), owner: owner, event: event.name, result: result,
-            program: event.program.logName, processID: UInt32(clamping: event.program.processID),
+            program: event.program.recordedName, processID: UInt32(clamping: event.program.processID),
             object: event.object, operation: event.operation, factors: factors, strength: strength, reason: reason)
     }
 

@@ -91,7 +91,7 @@ extension PromptCaller {
     /// The daemon itself, on the terminal that it was started on.
     package static func daemon(of user: SystemUser, by facts: any CallerFacts) throws -> PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let terminal = PassedDescriptor(taking: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), orClient: false)?.descriptor
+        let terminal = PassedDescriptor(taking: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))?.descriptor
         return PromptCaller(
             processID: getpid(), process: try? facts.hold(getpid()), userID: user.id,
             program: ExactName(program),

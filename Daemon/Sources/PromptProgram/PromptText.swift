@@ -103,6 +103,7 @@ public struct PromptText {
         if let application = request.application {
             facts.append(Fact(label: "Known as", text: application.string.isolated))
         }
+        if let label = request.label { facts.append(Fact(label: "Identity", text: label.words, isOfOstiary: true)) }
         if let door = request.door { facts.append(Fact(label: "Through", text: door.string.isolated)) }
         if let label = request.clientLabel {
             facts.append(Fact(label: "Named", lead: "“", text: Self.quotable(label), detail: "”, not checked"))

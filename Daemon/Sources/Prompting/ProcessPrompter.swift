@@ -97,7 +97,7 @@ public struct ProcessPrompter: PlacingPrompter {
             let request = PromptRequest(
                 question: question.keepingSensors(armed),
                 program: DisplayText(fact: caller.program.text),
-                application: caller.application.map { DisplayText(fact: $0) },
+                application: caller.application.map { DisplayText(fact: $0) }, label: caller.label,
                 door: caller.door.map { DisplayText(fact: $0.program.text) }, clientLabel: caller.door?.shownLabel,
                 processID: caller.processID,
                 frontEnd: frontEnd, timeLimitSeconds: timeLimitSeconds(of: frontEnd))

@@ -12,6 +12,8 @@ import UnixSocket
 private struct RefusedCaller {
     let socket: UnixSocket
     let refusal: Refusal
+    /// Whether the program may pass its file, which nobody looks at.
+    let takesFile: Bool
 
     /// Returns when the program has its answer, or has had its time to greet.
     func run() throws {
@@ -21,7 +23,7 @@ private struct RefusedCaller {
         try FrameWriter.send(WireGreeting(.ofThisBuild, random: nonce), on: socket)
         var reader = FrameReader(
             socket: socket, expecting: try socket.peerCredentials(),
-            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds))
+            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds), takesFile: takesFile)
         let version = ProtocolVersions.ofThisBuild.oldest
         reader.read(in: version)
         let request = try reader.next(WireRequest.self, bodyByteCount: SessionLimits.greetingByteCount).message
@@ -45,11 +47,13 @@ final class RefusedCallers: Sendable {
     private let state = Mutex(State())
 
     /// Tells the program at `socket` the reason, if there is a place for it. Returns when that is done or its time is over.
-    func tell(_ refusal: Refusal, on socket: UnixSocket) {
+    ///
+    /// - Parameter takesFile: whether programs of this daemon pass their files.
+    func tell(_ refusal: Refusal, on socket: UnixSocket, takesFile: Bool) {
         guard takePlace(socket) else { return }
         defer { leavePlace(socket) }
         // The daemon reports why the program was refused, not how the connection to it failed.
-        try? RefusedCaller(socket: socket, refusal: refusal).run()
+        try? RefusedCaller(socket: socket, refusal: refusal, takesFile: takesFile).run()
     }
 
     /// Ends the connections of refused programs, and tells no further program its refusal.

@@ -51,6 +51,8 @@ package struct RequestRow: Equatable, Sendable {
     package let tailByteCount: Int
     /// Whether a terminal may be attached.
     package let acceptsTerminal: Bool
+    /// Whether a program's file may be attached.
+    let acceptsFile: Bool
     package let subject: RequestSubject
     /// Whether a program may send it whose file is not the one that was registered: what names no object, and what ends
     /// something. Everything else would be done in the name of another program.
@@ -70,7 +72,7 @@ package struct RequestRow: Equatable, Sendable {
     package let state: SessionState
 
     init(
-        _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false,
+        _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false, file: Bool = false,
         of subject: RequestSubject = .nothing, forChanged: Bool = false, withholdsQuestion: Bool = false,
         showsStore: Bool = false, clients: Bool = false, onlyEnds: Bool = false,
         administrators: Bool = false, state: SessionState = .greeted
@@ -79,6 +81,7 @@ package struct RequestRow: Equatable, Sendable {
         self.thread = thread
         tailByteCount = tail
         acceptsTerminal = terminal
+        acceptsFile = file
         self.subject = subject
         isOpenToChangedPrograms = forChanged
         self.withholdsQuestion = withholdsQuestion
@@ -96,7 +99,7 @@ extension WireRequest.OneOf_Body {
     package var row: RequestRow {
         switch self {
         // The connection and the daemon.
-        case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
+        case .hello: RequestRow("hello", .connection, file: true, forChanged: true, state: .connected)
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
         case .status: RequestRow("status", .ownForReading, forChanged: true, clients: true)
         case .environment: RequestRow("environment", .ownUntilWaiting)
@@ -174,7 +177,8 @@ extension WireRequest.OneOf_Body {
 
         // Programs that are known by a name.
         case .registerApplication(let body):
-            RequestRow(body.event, .own, terminal: true, of: .application(body.applicationID), forChanged: true)
+            RequestRow(
+                body.event, .own, terminal: true, file: true, of: .application(body.applicationID), forChanged: true)
         case .listApplications: RequestRow("listApplications", .ownForReading, forChanged: true, showsStore: true)
         case .removeApplication(let body):
             RequestRow(

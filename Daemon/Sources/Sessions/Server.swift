@@ -5,6 +5,7 @@ import Dispatch
 import Foundation
 import Logging
 import Owners
+import ProcessFacts
 import Refusals
 import Synchronization
 import Threading
@@ -126,7 +127,8 @@ package final class Server: Sendable {
         } catch let error as CallerError {
             throw error
         } catch {
-            refused.tell(handler.refusal(for: error), on: socket)
+            refused.tell(
+                handler.refusal(for: error), on: socket, takesFile: !services.facts.areOfCallersAccount)
             throw error
         }
         return try Session(socket: socket, of: stay, services: services, handler: handler)

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import HelperProcesses
+import HelperTestSupport
 import StoreTestSupport
 import TerminalTestSupport
 import Testing

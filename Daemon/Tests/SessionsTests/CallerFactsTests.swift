@@ -1,3 +1,4 @@
+import AccessControl
 import CLinuxShims
 import ExactNames
 import Foundation
@@ -177,6 +178,63 @@ struct CallerFactsTests {
         #expect(throws: CallerError.unreadable) { try caller.verifyUnchanged() }
     }
 
+    // MARK: a connection
+
+    private static let look = WireRequest.OneOf_Body.findRight(.with { $0.identifier = "mine" })
+
+    private func played(
+        _ process: PlayedProcess, _ body: (BrokerFixture, TestClient) throws -> Void
+    ) throws {
+        let exit = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        process.change { $0.exit = .success(exit) }
+        var facts = PlayedFacts()
+        facts.processes[getpid()] = .success(process)
+        let fixture = try BrokerFixture(facts: facts)
+        let client = try fixture.client()
+        try client.create("mine", AccessControl(availability: .always, using: .unrestricted))
+        try body(fixture, client)
+    }
+
+    @Test(arguments: [.unreadable, .refused] as [FactFailure])
+    func `while nobody can see the caller, each request is refused and the connection stays`(
+        failure: FactFailure
+    ) throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { fixture, client in
+            process.change { $0.executable = .failure(failure) }
+            for _ in 0..<2 {
+                let refused = try #require(throws: Refused.self) { try client.call(Self.look) }
+                #expect(refused.code == .programUnverified && refused.cause == "caller.\(CallerError(failure))")
+            }
+            process.change { $0.executable = .success(ExecutedFile(device: 8, inode: 100)) }
+            _ = try client.call(Self.look)
+            let record = try client.log().last { $0.event == "connect" }
+            #expect(record?.result == "refused" && record?.reason == "caller-\(CallerError(failure))")
+        }
+    }
+
+    @Test func `a caller that is plainly another one ends its connection`() throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { _, client in
+            process.change { $0.executable = .success(ExecutedFile(device: 8, inode: 101)) }
+            let refused = try #require(throws: Refused.self) { try client.call(Self.look) }
+            #expect(refused.code == .callerChanged && refused.cause == "caller.changed")
+            #expect(throws: (any Error).self) { try client.status() }
+        }
+    }
+
+    /// Such a look costs a message to a helper; a request that asks nobody must not cost one.
+    @Test func `a process is looked at itself where a person may have answered, and nowhere else`() throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { _, client in
+            let count = process.wholeLookCount
+            _ = try client.call(Self.look)
+            #expect(process.wholeLookCount == count)
+            _ = try client.environment()
+            #expect(process.wholeLookCount > count)
+        }
+    }
+
     // MARK: questions
 
     @Test(
@@ -202,7 +260,7 @@ struct CallerFactsTests {
         facts.processes[getppid()] = played
         let door = try caller { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         return try Callers.CallerProcess(
-            NamedClient(PassedClient(connection: nil, process: process)), through: door.program,
+            NamedClient(PassedClient(connection: nil, process: process), facts: KernelFacts()), through: door.program,
             owner: fixture.account.id.ownerID, applications: fixture.account.applications, facts: facts)
     }
 

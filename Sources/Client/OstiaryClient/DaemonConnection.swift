@@ -104,19 +104,21 @@ final class DaemonConnection: Sendable {
     /// - Parameters:
     ///   - tail: bytes that travel raw behind the message.
     ///   - terminal: for a prompt.
+    ///   - file: a program's file. It goes only to a daemon that takes files.
     ///   - client: the client that a door makes the request for; nil for this program itself.
     ///   - cancellation: ends the request early, from any thread.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
-        terminal: TerminalOffer? = nil, for client: DoorClient? = nil,
-        cancellation: Cancellation? = nil
+        terminal: TerminalOffer? = nil, file: @autoclosure () -> SharedDescriptor? = nil,
+        for client: DoorClient? = nil, cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         try requireKnown(body, for: client)
         let call = try register()
         let ending = try cancellation?.begin { [weak self] in self?.cancel(call.id) }
         defer { if let ending { cancellation?.remove(ending) } }
         do {
-            try send(body, id: call.id, tail: tail, terminal: terminal, for: client)
+            let passed = takesFiles ? file() : nil
+            try send(body, id: call.id, tail: tail, terminal: terminal, file: passed, for: client)
         } catch {
             _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
             throw error
@@ -134,7 +136,8 @@ final class DaemonConnection: Sendable {
         guard (try? requireKnown(body, for: client)) != nil else { return }
         guard let call = try? register() else { return }  // A lost connection has already ended what this would end.
         _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
-        _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), terminal: nil, for: client)  // As above.
+        // As above.
+        _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), terminal: nil, file: nil, for: client)
     }
 
     /// Ends the connection, from any thread; the calls under way throw.
@@ -158,12 +161,27 @@ final class DaemonConnection: Sendable {
         }
         greeted.withLock { $0 = Greeted(nonce: greeting.nonce, version: version) }
         unsafe frames.read(in: version)
-        _ = try call(
-            .hello(
-                .with {
-                    $0.protocolVersion = version
-                    $0.nonce = greeting.nonce
-                }))
+        let hello = WireHello.with {
+            $0.protocolVersion = version
+            $0.nonce = greeting.nonce
+        }
+        // A program whose file cannot be read has none to pass, and can only be known by its path.
+        _ = try call(.hello(hello), file: Self.file(at: "/proc/self/exe"))
+    }
+
+    /// The version of the protocol with which programs pass files.
+    private static let versionOfFiles: UInt32 = 9
+
+    /// A file for the daemon to read; nil when this program cannot read it either.
+    static func file(at path: String) -> SharedDescriptor? {
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Whether the daemon takes files. A user's own daemon opens them itself.
+    private var takesFiles: Bool {
+        guard case .system = location else { return false }
+        return greeted.withLock { $0.version } >= Self.versionOfFiles
     }
 
     private static func noCommonVersion(with daemon: ProtocolVersions) -> OstiaryError {
@@ -200,15 +218,15 @@ final class DaemonConnection: Sendable {
 
     private func send(
         _ body: WireRequest.OneOf_Body, id: UInt64, tail: borrowing SecretBytes, terminal: TerminalOffer?,
-        for client: DoorClient?
+        file: SharedDescriptor?, for client: DoorClient?
     ) throws {
         var request = WireRequest()
         request.id = id
         request.body = body
         guard let client else {
             let own = terminal?.own()
-            defer { withExtendedLifetime(own) {} }
-            return try send(request, tail: tail, descriptors: own.map { [$0.number] } ?? [])
+            defer { withExtendedLifetime((own, file)) {} }
+            return try send(request, tail: tail, descriptors: [own?.number, file?.number].compactMap(\.self))
         }
         let passed = client.passed(asks: terminal != nil)
         request.onBehalf = passed.behalf

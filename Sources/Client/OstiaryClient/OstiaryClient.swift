@@ -117,15 +117,15 @@ public final class OstiaryClient: Sendable {
     /// Calls on the current connection. Calls again on a new one if the daemon had ended before the request was sent.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
-        terminal: TerminalOffer? = nil,
+        terminal: TerminalOffer? = nil, file: @autoclosure () -> SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         do {
             return try connection().call(
-                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
+                body, tail: tail, terminal: terminal, file: file(), for: actsFor, cancellation: cancellation)
         } catch  where DaemonConnection.isUnsent(error) {
             return try connection().call(
-                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
+                body, tail: tail, terminal: terminal, file: file(), for: actsFor, cancellation: cancellation)
         }
     }
 

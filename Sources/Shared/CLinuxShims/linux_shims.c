@@ -148,16 +148,31 @@ static ostiary_passed_kind kind_of(int descriptor) {
   ostiary_file_identity identity;
   if (ostiary_identify_open(descriptor, &identity) != 0) return OSTIARY_PASSED_OTHER;
   if (S_ISCHR(identity.mode)) return OSTIARY_PASSED_DEVICE;
+  if (S_ISREG(identity.mode)) return ostiary_is_guarded(&identity) ? OSTIARY_PASSED_OTHER : OSTIARY_PASSED_FILE;
   if (S_ISSOCK(identity.mode)) return OSTIARY_PASSED_SOCKET;
   // A pidfd has no type of file. No file of a file system is like that, so nobody's server is asked for its description.
   if ((identity.mode & S_IFMT) == 0 && ostiary_process_of(descriptor) != -1) return OSTIARY_PASSED_PROCESS;
   return OSTIARY_PASSED_OTHER;
 }
 
-ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client) {
+static int takes(ostiary_passed_kind kind, int others) {
+  switch (kind) {
+    case OSTIARY_PASSED_DEVICE:
+      return 1;
+    case OSTIARY_PASSED_SOCKET:
+    case OSTIARY_PASSED_PROCESS:
+      return others & OSTIARY_TAKES_CLIENT;
+    case OSTIARY_PASSED_FILE:
+      return others & OSTIARY_TAKES_FILE;
+    case OSTIARY_PASSED_OTHER:
+      break;
+  }
+  return 0;
+}
+
+ostiary_passed_kind ostiary_take_passed(int descriptor, int others) {
   ostiary_passed_kind kind = kind_of(descriptor);
-  if (kind == OSTIARY_PASSED_DEVICE) return kind;
-  if (takes_client && kind != OSTIARY_PASSED_OTHER) return kind;
+  if (takes(kind, others)) return kind;
   discard(descriptor);
   return OSTIARY_PASSED_OTHER;
 }
@@ -447,6 +462,21 @@ int ostiary_dates_mapped_stores(int descriptor) {
     case XFS_SUPER_MAGIC:
     case BTRFS_SUPER_MAGIC:
     case F2FS_SUPER_MAGIC:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+int ostiary_reads_end(int descriptor) {
+  struct statfs status;
+  if (ostiary_dates_mapped_stores(descriptor)) return 1;
+  if (fstatfs(descriptor, &status) != 0) return 0;
+  switch ((uint32_t)status.f_type) {
+    case TMPFS_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+    case 0xCA451A4E:  // bcachefs
+    case 0x2FC12FC1:  // ZFS
       return 1;
     default:
       return 0;

@@ -20,6 +20,6 @@ public struct ProtocolVersions: Equatable, Sendable, CustomStringConvertible {
         range.overlaps(other.range) ? min(newest, other.newest) : nil
     }
 
-    /// For people, for example `7 to 8`.
+    /// For people, for example `7 to 9`.
     public var description: String { oldest == newest ? "\(newest)" : "\(oldest) to \(newest)" }
 }

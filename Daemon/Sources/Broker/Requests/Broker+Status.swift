@@ -13,6 +13,7 @@ import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import Sessions
@@ -61,7 +62,7 @@ extension Broker {
             $0.biometry = exchange.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
             $0.logRecordCount = logRecordCount(for: opened.logAudience(of: exchange.account))
             $0.caller.program = exchange.caller.program.logName
-            $0.caller.label = exchange.caller.label
+            $0.caller.label = exchange.caller.label.rawValue
             $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
             $0.caller.accessGroups = exchange.accessGroups.texts
         }

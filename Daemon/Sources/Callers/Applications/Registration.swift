@@ -26,6 +26,8 @@ package struct Registration: Equatable, Sendable {
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
     package var isOfSystem = false
+    /// The group that the program alone has; only the administrator gives one.
+    var ownGroup: OwnGroup?
 
     package init(
         applicationID: ExactName, groups: [ExactName], webCredentials: [ExactName] = [], isBrowser: Bool = false,

@@ -30,6 +30,8 @@ enum CommandError: Error, Equatable {
     case userMode(String)
     /// The user's own store was not moved, or not removed; the sentences say why and what to do.
     case notMigrated(String)
+    /// A program cannot have the group for itself. The sentences say why, and what to do.
+    case ownGroup(String)
     /// Something would be destroyed or overwritten, and there is no terminal to ask on. The sentence says what.
     case consentNeeded(String)
     /// The command of a test run.
@@ -54,6 +56,7 @@ enum CommandError: Error, Equatable {
         case .systemMode: -113
         case .userMode: -114
         case .notMigrated: -115
+        case .ownGroup: -116
         }
     }
 
@@ -73,6 +76,7 @@ enum CommandError: Error, Equatable {
         case .systemMode: FailureClass("systemMode", .refused)
         case .userMode: FailureClass("userMode", .refused)
         case .notMigrated: FailureClass("notMigrated", .failed)
+        case .ownGroup: FailureClass("ownGroup", .failed)
         case .commandNotStarted: FailureClass("commandNotStarted", .failed)
         case .consentNeeded: FailureClass("consentNeeded", .refused)
         }
@@ -101,6 +105,7 @@ extension CommandError: CustomStringConvertible {
         case .userMode(let consequence):
             "\(ClientConfiguration.path) does not ask for the system daemon (mode = system). \(consequence)"
         case .notMigrated(let reason): reason
+        case .ownGroup(let reason): "\(reason) Nothing was registered."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."
         case .consentNeeded(let loss):
             "\(loss) Nobody can be asked, so nothing was done. Give --force to do it without a question."

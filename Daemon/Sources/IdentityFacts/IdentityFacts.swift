@@ -1,1 +1,0 @@
-// Facts about callers, from the helper that may look at the processes of every user.

@@ -1,1 +1,0 @@
-// The contract of facts about callers, for those that a helper reads.
