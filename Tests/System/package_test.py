@@ -40,9 +40,10 @@ def main() -> int:
     with contextlib.suppress(PartStopped), Chip() as chip:
         with Machine(chosen.image, chip=chip, accelerator=chosen.accelerator, system_disk="packages.img") as machine:
             the_package.start(checks, machine)
-            for name, play in PARTS.items():
-                if name in parts:
-                    play(checks, machine, chosen.short)
+            if not checks.failed:
+                for name, play in PARTS.items():
+                    if name in parts:
+                        play(checks, machine, chosen.short)
     print(checks.summary())
     return 1 if checks.failed else 0
 

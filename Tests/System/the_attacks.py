@@ -2,6 +2,7 @@
 
 import time
 
+import two_users
 from checks import Checks, expect, expect_equal
 from machine import Machine
 
@@ -13,6 +14,7 @@ ANSWERED_WITHIN = 5
 
 
 def play(checks: Checks, machine: Machine, short: bool) -> None:
+    two_users.begin(checks, machine)
     root = machine.root
     with checks.part("A program of the person's own tries everything", machine):
         with checks.check("it gets nothing but what the list says"):

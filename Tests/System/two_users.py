@@ -29,7 +29,9 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
 
 
 def begin(checks: Checks, machine: Machine) -> None:
-    """Each has a passcode and a right afterwards. Other parts need it."""
+    """Each has a passcode and a right afterwards. Other parts need it, and it is played once."""
+    if machine.person.prompt in machine.person.transcript:
+        return
     with checks.part("Two users", machine):
         with checks.check("both log in"):
             for name, person in persons(machine).items():
