@@ -459,7 +459,7 @@ let package = Package(
         // The daemon of the machine, whose service manager is the test.
         .target(
             name: "SystemDaemonTestSupport",
-            dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
+            dependencies: ["HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/SystemDaemonTestSupport", swiftSettings: adapter),
         // A helper with all faults.
         .executableTarget(

@@ -2,7 +2,6 @@ import Broker
 import Foundation
 import Glibc
 import HelperProcesses
-import IdentityFacts
 import Logging
 import Opening
 import Owners
@@ -78,7 +77,7 @@ struct Daemon {
         let prompts = try prompts()
         var helpers = DaemonMode.user.helpers(beside: try Startup.ownProgram())
         helpers.templates = options.templates(helpers.templates)
-        let facts = Self.facts(through: helpers.identity)
+        let facts = KernelFacts()
         return BrokerConfiguration(
             runsAs: user, stateDirectory: options.stateDirectory, helpers: helpers, facts: facts,
             sessionRecords: LogindSessions(systemBus: options.systemBus, facts: facts),
@@ -88,11 +87,6 @@ struct Daemon {
             face: prompts.faceService.map(options.faceSource),
             associationsDirectory: options.associationsDirectory, associationServer: options.tests.server,
             adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
-    }
-
-    private static func facts(through helper: HelperSocket?) -> any CallerFacts {
-        guard let helper else { return KernelFacts() }
-        return HelperFacts(IdentityHelper(helper))
     }
 
     private func openBroker(_ log: Logger) throws -> Broker {

@@ -2,6 +2,7 @@ import Broker
 import Foundation
 import Glibc
 import HelperProcesses
+import IdentityFacts
 import Logging
 import Opening
 import Owners
@@ -99,7 +100,7 @@ struct SystemDaemon {
         let prompts = try prompts()
         var helpers = DaemonMode.system(accounts).helpers(beside: try Startup.ownProgram(), sockets: paths.helpers)
         helpers.templates = options.templates(helpers.templates)
-        let facts = KernelFacts()
+        let facts = facts(through: helpers.identity)
         let sessions = LogindSessions(systemBus: options.systemBus, facts: facts)
         // Where logind does not tell, the account is closed: its keys are gone, and the passcode opens it again.
         let hasSession: @Sendable (SystemUser) -> Bool = { sessions.hasSession(of: $0.id) }
@@ -111,6 +112,12 @@ struct SystemDaemon {
             face: prompts.faceService.map(options.faceSource),
             associationsDirectory: paths.associations, associationServer: options.tests.server,
             testOptions: options.testOptions)
+    }
+
+    /// Programs of users are closed to the daemon's account, so the helper looks at them.
+    private func facts(through helper: HelperSocket?) -> any CallerFacts {
+        guard let helper, !options.tests.looksItself else { return KernelFacts() }
+        return HelperFacts(IdentityHelper(helper))
     }
 
     /// The administrator's settings alone: no user's own file says how others are asked.

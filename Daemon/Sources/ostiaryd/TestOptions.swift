@@ -39,6 +39,10 @@ import AssociationFiles
         @Option(name: .customLong("machine-account"), help: .hidden)
         var machineAccounts: [String] = []
 
+        /// With `--system`: the daemon itself looks at callers, as a user's daemon does. Only root gives a helper another account.
+        @Flag(help: .hidden)
+        var looksItself = false
+
         /// With `--system`: a program that the daemon tries to start when it may start none any more.
         @Option(help: .hidden)
         var startWhenReady: String?
@@ -55,6 +59,7 @@ import AssociationFiles
         var pamUser: UInt32 { 0 }
         var machineRoot: String { "" }
         var machineAccounts: [String] { [] }
+        var looksItself: Bool { false }
         var startWhenReady: String? { nil }
     }
 #endif
@@ -73,7 +78,8 @@ extension TestOptions {
             ("--templates-socket", templatesSocket != nil), ("--pam-folder", pamFolder != nil),
             ("--pam-user", pamUser != 0), ("--association-server", !associationServer.isEmpty),
             ("--association-authorities", !associationAuthorities.isEmpty), ("--machine-root", !machineRoot.isEmpty),
-            ("--machine-account", !machineAccounts.isEmpty), ("--start-when-ready", startWhenReady != nil),
+            ("--machine-account", !machineAccounts.isEmpty), ("--looks-itself", looksItself),
+            ("--start-when-ready", startWhenReady != nil),
         ].filter { $0.1 }.map { $0.0 }
     }
 

@@ -1,6 +1,7 @@
 import CLinuxShims
 import Foundation
 package import Glibc
+import HelperTestSupport
 package import StoreTestSupport
 package import TerminalTestSupport
 package import UnixSocket
@@ -18,6 +19,8 @@ package final class SystemDaemonStage: Sendable {
     package let requests, signIns: UnixSocket
     private let notifications: UnixSocket
     private let errors: String
+    /// The helper that looks at callers. Without root it cannot have an account of its own, and the daemon looks itself.
+    private let identity: SpawnedProcess?
 
     package static let isRoot = getuid() == 0
     /// Debian's account `daemon`, which has a name and owns nothing.
@@ -43,6 +46,9 @@ package final class SystemDaemonStage: Sendable {
         notifications = try Self.bind(at: root.path("notify"), SOCK_DGRAM)
         try notifications.setReceiveTimeout(seconds: 1)
         guard chown(state, userID, gid_t(bitPattern: -1)) == 0 else { throw SystemCallError("chown", subject: state) }
+        identity =
+            Self.isRoot
+            ? try Self.startIdentity(at: root.path("run/ostiary/helpers/identity.socket"), for: userID) : nil
         let file = root.path("etc/ostiary/ostiaryd.conf")
         for (path, text) in [(file, configuration), (errors, "")] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -67,6 +73,18 @@ package final class SystemDaemonStage: Sendable {
         let socket = try bind(at: path, type)
         guard Glibc.listen(socket.number, 1024) == 0 else { throw SystemCallError("listen", subject: path) }
         return socket
+    }
+
+    /// As `ostiary-identity.service` does, without its walls.
+    private static func startIdentity(at path: String, for userID: UInt32) throws -> SpawnedProcess {
+        let rights = ["--inh-caps=+sys_ptrace", "--ambient-caps=+sys_ptrace"]
+        let process = try SpawnedProcess(
+            "/usr/bin/systemd-socket-activate",
+            ["--seqpacket", "--listen=\(path)"] + asUser(2) + rights + [try NativeBuild.program("ostiary-identity")])
+        try eventually("somebody listens for the helper") { access(path, F_OK) == 0 }
+        guard chown(path, userID, gid_t(bitPattern: -1)) == 0 else { throw SystemCallError("chown", subject: path) }
+        try set(0o600, on: path)
+        return process
     }
 
     // MARK: places
@@ -94,7 +112,7 @@ package final class SystemDaemonStage: Sendable {
         ["/usr/bin/setpriv", "--reuid=\(userID)", "--regid=\(userID)", "--clear-groups"]
     }
 
-    /// Executes what follows under the daemon's account. Before there is a helper that looks at callers, the daemon knows no others.
+    /// Executes what follows under the daemon's account.
     package var asDaemon: [String] { Self.isRoot ? Self.asUser(userID) : [] }
 
     // MARK: the daemon
@@ -112,6 +130,7 @@ package final class SystemDaemonStage: Sendable {
     /// The options with which the daemon takes the stage for the machine.
     private func options(_ accounts: [String: UInt32]) -> [String] {
         ["--system", "--machine-root", root.path, "--system-bus", root.path("no-bus")]
+            + (Self.isRoot ? [] : ["--looks-itself"])
             + accounts.sorted { $0.key < $1.key }.flatMap { ["--machine-account", "\($0.key)=\($0.value)"] }
     }
 
