@@ -152,9 +152,7 @@ struct HelperDisplays: DisplayConnecting {
     private func ask(
         _ kind: DisplayMessages.Kind, _ name: String = ""
     ) throws(DisplayRefusal) -> (DisplayMessages.Answer, SharedDescriptor?) {
-        let helper: Helper
-        do throws(HelperUnavailability) { helper = try Helper(.activated(socket)) } catch { throw .helperFailed }
-        defer { helper.hangUp() }
+        let helper = try reach()
         guard helper.send(DisplayMessages.request(kind, name, of: userID)),
             helper.wait(until: .now.advanced(by: Self.patience), stoppedBy: -1) == .message,
             case .message(let bytes, let passed) = helper.receive(
@@ -163,6 +161,10 @@ struct HelperDisplays: DisplayConnecting {
             passed.isEmpty == (answer.result != .connected)
         else { throw .helperFailed }
         return (answer, passed.first)
+    }
+
+    private func reach() throws(DisplayRefusal) -> Helper {
+        do throws(HelperUnavailability) { return try Helper(.activated(socket)) } catch { throw .helperFailed }
     }
 }
 
