@@ -45,10 +45,11 @@ package final class SystemDaemonStage: Sendable {
         signIns = try Self.listen(at: root.path("run/ostiary/pam.socket"), SOCK_SEQPACKET)
         notifications = try Self.bind(at: root.path("notify"), SOCK_DGRAM)
         try notifications.setReceiveTimeout(seconds: 1)
-        guard chown(state, userID, gid_t(bitPattern: -1)) == 0 else { throw SystemCallError("chown", subject: state) }
         identity =
             Self.isRoot
             ? try Self.startIdentity(at: root.path("run/ostiary/helpers/identity.socket"), for: userID) : nil
+        let state = root.path("var/lib/ostiary")
+        guard chown(state, userID, gid_t(bitPattern: -1)) == 0 else { throw SystemCallError("chown", subject: state) }
         let file = root.path("etc/ostiary/ostiaryd.conf")
         for (path, text) in [(file, configuration), (errors, "")] {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
