@@ -17,6 +17,9 @@ public protocol Prompter: Sendable {
     /// Prepares to look at the same once more. The result looks at the moment when it is called, and is quicker than
     /// ``sensorRefusal(ofProcess:of:)``. Only one thread may use it.
     func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+
+    /// Drops all that is kept for questions to the user, whose account was closed. A later question begins like the first one.
+    func forget(_ userID: UInt32)
 }
 
 extension Prompter {
@@ -25,6 +28,8 @@ extension Prompter {
     public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         { self.sensorRefusal(ofProcess: processID, of: userID) }
     }
+
+    public func forget(_ userID: UInt32) {}
 }
 
 /// How a question ended.
