@@ -6,6 +6,7 @@ import Owners
 import Refusals
 import Settings
 import TPMEnclave
+import Vault
 
 /// The doctor's finding on the place of the keys.
 extension MachineExamination {
@@ -23,7 +24,7 @@ extension MachineExamination {
             )
         }
         do {
-            return finding(try tpm.lockout(), configured.tpm)
+            return finding(try tpm.lockout(for: nil), configured.tpm)
         } catch .ownerPassword {
             return .problem(
                 "enclave",
@@ -125,12 +126,13 @@ extension MachineExamination {
 /// The place of the keys for one of many users. The chip's counts are those of all users and programs, and are not told.
 struct EnclaveForOneOfMany {
     let enclave: any Enclave
+    let account: OwnerAccount
 
     func finding() -> WireFinding {
         let check = "enclave"
         guard let tpm = enclave as? TPMEnclave else { return .ok(check, "The keys are in software.") }
         do {
-            _ = try tpm.lockout()
+            _ = try tpm.lockout(for: account.id.bytes)
             return .ok(check, "The keys are in the TPM.")
         } catch {
             return .problem(

@@ -64,7 +64,7 @@ package struct Examination {
     }
 
     private func enclaveFinding() -> WireFinding {
-        machine?.enclaveFinding() ?? EnclaveForOneOfMany(enclave: store.enclave).finding()
+        machine?.enclaveFinding() ?? EnclaveForOneOfMany(enclave: store.enclave, account: account).finding()
     }
 
     private func promptFinding() -> WireFinding {
