@@ -1,5 +1,6 @@
 import AuthenticatorRequests
 import Cancellations
+import Dispatch
 import Foundation
 import Glibc
 import HelperProcesses
@@ -80,6 +81,32 @@ struct ActivatedHelperTests {
         #expect(second.steps.first == .waiting)
         #expect(engine.memory.count == 1)
         withExtendedLifetime(key) {}
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+    func `a helper whose first thread is stuck ends after its connection`() throws {
+        let finger = TestFinger(touches: 0)
+        let key = try fixture.plugIn(FIDO2Engine(finger))
+        let (helper, cancellation) = (helper, Cancellation())
+        let asked = DispatchSemaphore(value: 0)
+        let question = ScriptedQuestion(onStep: { step in
+            guard case .touch = step else { return }
+            Thread.detachNewThread {
+                while finger.waitCount == 0 { usleep(5_000) }
+                asked.signal()
+            }
+        })
+        let (keys, ended) = (keys(helper.road), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            _ = try? keys.create(KeyFixture.creation(), with: question, until: cancellation)
+            ended.signal()
+        }
+        try #require(asked.wait(timeout: .now() + 60) == .success)
+        let frozen = try FrozenThread(of: #require(helper.helpers().first))
+        cancellation.cancel()
+        #expect(ended.wait(timeout: .now() + 60) == .success)
+        try eventually("it is gone") { helper.helpers().isEmpty }
+        withExtendedLifetime((key, frozen)) {}
     }
 
     @Test func `helpers that do not end are waited for together`() throws {
