@@ -220,6 +220,17 @@ import UnixSocket
             "authorize", "client.changed", by: "\(stage.program("client")), through \(stage.registrations.path)")
     }
 
+    @Test func `a client sees at once that the door ended their connection`() throws {
+        // The daemon knows the client by that connection, and keeps the context.
+        func connected() throws -> Caller {
+            let client = try stage.client()
+            _ = try stage.openContext(for: client)
+            return client.caller
+        }
+        let caller = try connected()
+        #expect(try caller.client.isEndedByDaemon, "the door's end is closed with the test's, and the daemon has none")
+    }
+
     @Test func `a client that is killed takes its question along`() throws {
         try stage.setPasscode()
         let right = try stage.makeRight(.createRight("bound", .passcode, hasSecret: true))

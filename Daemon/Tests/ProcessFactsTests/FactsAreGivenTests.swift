@@ -39,7 +39,8 @@ struct FactsAreGivenTests {
     }
 
     @Test func `one module reads the kernel's files about other processes`() throws {
-        let readers = try Self.code().mapValues { $0.filter { $0.contains("/proc/") || $0.contains(#""/proc""#) } }.filter { !$0.value.isEmpty }
+        let readers = try Self.code().mapValues { $0.filter { $0.contains("/proc/") || $0.contains(#""/proc""#) } }
+            .filter { !$0.value.isEmpty }
         let others = Set(readers.keys.filter { !$0.hasPrefix(Self.facts) })
         #expect(others == Self.ofItself.union([Self.ownerOfClient]))
         for path in Self.ofItself {

@@ -112,6 +112,43 @@ struct DoorClientRaceTests {
         #expect(throws: Refusal.self) { _ = try first.client.contexts.context(context) }
     }
 
+    @Test func `a connection has so many clients, whatever they run, and a place becomes free`() throws {
+        let stage = try Stage()
+        let clients = DoorClients(quota: SlowRequestQuota(ShareLimits(ofProgram: 1000, total: 1000)))
+        let others = try (0...SessionLimits.clientCount).map { _ in try Self.client() }
+        let named = try others.map { try NamedClient(PassedClient(connection: nil, process: $0.descriptor)) }
+        var stays = try named.dropLast().map { named in try clients.enter(named) { try stage.client(named) } }
+        #expect(stays.count == SessionLimits.clientCount)
+        let late = try #require(named.last)
+        let refused = #expect(throws: Refusal.self) { _ = try clients.enter(late) { try stage.client(late) } }
+        #expect(refused?.code == .tooMany && refused?.cause == "door.too-many-clients")
+        stays.removeLast()
+        stays.append(try clients.enter(late) { try stage.client(late) })
+        withExtendedLifetime((stays, others)) {}
+    }
+
+    @Test func `requests for a client take places of the client's program, and none of the door's`() throws {
+        let stage = try Stage()
+        let (process, descriptor) = try Self.client()
+        let client = try stage.client(NamedClient(PassedClient(connection: nil, process: descriptor)))
+        let quota = SlowRequestQuota(ShareLimits(ofProgram: 1, total: 10))
+        let requests = SlowRequests(quota: quota, readings: quota, program: stage.program.ofOwner)
+        let gate = DispatchSemaphore(value: 0)
+        for (id, client) in [(1, nil), (2, client)] as [(UInt64, DoorClient?)] {
+            try requests.start(id, for: client) { _ in
+                gate.wait()
+                requests.finish(id)
+            }
+        }
+        for client in [nil, client] as [DoorClient?] {
+            let refused = #expect(throws: Refusal.self) { try requests.start(3, for: client) { _ in } }
+            #expect(refused?.cause == "request.too-many-of-program")
+        }
+        for _ in 1...2 { gate.signal() }
+        requests.wait()
+        withExtendedLifetime(process) {}
+    }
+
     // MARK: the end of a client before its request is counted
 
     @Test func `a client that ends before its request is counted takes the question along`() throws {
