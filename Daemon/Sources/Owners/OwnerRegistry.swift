@@ -1,5 +1,6 @@
 import Logging
 import Passcodes
+import Prompting
 import Synchronization
 import Threading
 import Vault

@@ -2,8 +2,8 @@ public import ProcessFacts
 public import PromptProtocol
 import Synchronization
 
-/// A ``ProcessPrompter`` for each user, made at the first question to this user and forgotten with the user's account. So the display, the buses and the held sheet of one
-/// user serve no question to another.
+/// A ``ProcessPrompter`` for each user, made at the first question to this user and forgotten with the user's account. So the display,
+/// the buses and the held sheet of one user serve no question to another.
 public final class OwnerPrompters: PlacingPrompter {
     private let make: @Sendable (_ userID: UInt32) -> ProcessPrompter
     private let prompters = Mutex<[UInt32: ProcessPrompter]>([:])
