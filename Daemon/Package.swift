@@ -454,8 +454,9 @@ let package = Package(
         // A socket behind which systemd's own program starts a helper for each connection.
         .target(
             name: "HelperTestSupport",
-            dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
+            dependencies: ["CThreadFreezer", "HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/HelperTestSupport", swiftSettings: adapter),
+        .target(name: "CThreadFreezer", path: "Tests/CThreadFreezer"),
         // The daemon of the machine, whose service manager is the test.
         .target(
             name: "SystemDaemonTestSupport",

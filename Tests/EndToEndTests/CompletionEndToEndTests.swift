@@ -62,6 +62,17 @@ struct CompletionEndToEndTests {
         #expect(!FileManager.default.fileExists(atPath: daemon.path("ran")))
     }
 
+    @Test func `names of a group's rights are completed behind the group alone`() throws {
+        // Programs that nobody has registered have a group of their own name, and no other.
+        let own = BuiltProgram.named("ostiary").path
+        let made = try UnattendedRun(
+            BuiltProgram.named("ostiary"),
+            ["right", "create", "plain", "--require", "unrestricted", "--available", "always"], in: daemon)
+        #expect(made.status == 0, "\(made.output)")
+        #expect(try completions(of: "ostiary right show --group \(own) ") == ["plain"])
+        #expect(try completions(of: "ostiary right show --group com.example.foreign ").isEmpty)
+    }
+
     @Test func `subcommands are completed`() throws {
         #expect(try completions(of: "ostiary right pub") == ["public-key"])
     }

@@ -206,7 +206,7 @@ package struct Helper: ~Copyable, Sendable {
     }
 
     /// Rounded up, so that a wait does not end just before its time.
-    private static func milliseconds(of duration: Duration) -> CInt {
+    fileprivate static func milliseconds(of duration: Duration) -> CInt {
         CInt(min(duration / .milliseconds(1), 60_000)) + 1
     }
 
@@ -223,31 +223,20 @@ package struct Helper: ~Copyable, Sendable {
     /// - Parameter gone: called once, when it is gone: before this returns, or later on a thread of its own.
     /// - Returns: whether it is gone.
     @discardableResult package consuming func end(then gone: @escaping @Sendable () -> Void = {}) -> Bool {
+        beginEnd().finish(by: .now.advanced(by: HelperProcessLimits.end), then: gone)
+    }
+
+    /// The first half of ``end(then:)``, which waits for nothing. So several helpers end at once.
+    package consuming func beginEnd() -> EndingHelper {
         let (channel, watch) = (channel, Self.shared(self.watch))
-        let number = watch?.number ?? -1
         let reap = Self.kill(child)
         if reap == nil { channel.shutdown() }
-        // A kernel without pidfds leaves the wait for the process itself.
-        guard number < 0 || Self.isGone(number) else {
-            Threads.startEventually("ostiary-reaper") {
-                if let reap { reap() } else if let watch { Self.waitForEnd(watch) }
-                gone()
-            }
-            return false
-        }
-        reap?()
-        gone()
-        return true
+        return EndingHelper(channel: channel, watch: watch, reap: reap)
     }
 
     private static func shared(_ watch: consuming Descriptor?) -> SharedDescriptor? {
         guard let watch = watch.take() else { return nil }
         return SharedDescriptor(watch)
-    }
-
-    private static func waitForEnd(_ watch: SharedDescriptor) {
-        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&polled, 1, -1) <= 0 {}
     }
 
     /// Ends the helper without waiting. Its memory is freed later. An activated one ends with its connection.
@@ -257,21 +246,53 @@ package struct Helper: ~Copyable, Sendable {
         Threads.startEventually("ostiary-reaper", reap)
     }
 
-    private static func isGone(_ watch: CInt) -> Bool {
-        var polled = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
-        let deadline = ContinuousClock.now.advanced(by: HelperProcessLimits.end)
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
-            if unsafe poll(&polled, 1, milliseconds(of: left)) > 0 { return true }
-        }
-    }
-
     /// Kills a child with its process group.
     ///
     /// - Returns: a function that waits until the child is gone; nil for no child.
     private static func kill(_ child: consuming ChildProcess?) -> (@Sendable () -> Void)? {
         guard let child = child.take() else { return nil }
         return child.kill(withGroup: true)
+    }
+}
+
+/// A helper that was told to end: killed, or without its connection.
+package struct EndingHelper: Sendable {
+    /// Open until the wait is over, as a connection that is read.
+    fileprivate let channel: UnixSocket
+    /// Nil where the kernel gives no pidfds.
+    fileprivate let watch: SharedDescriptor?
+    /// Waits until a spawned helper is gone.
+    fileprivate let reap: (@Sendable () -> Void)?
+
+    /// The second half of ``Helper/end(then:)``. Returns once the helper is gone, or at `deadline`.
+    @discardableResult package func finish(
+        by deadline: ContinuousClock.Instant, then gone: @escaping @Sendable () -> Void
+    ) -> Bool {
+        // A kernel without pidfds leaves the wait for the process itself.
+        guard let watch, !Self.isGone(watch, by: deadline) else {
+            reap?()
+            gone()
+            return true
+        }
+        Threads.startEventually("ostiary-reaper") { [reap] in
+            if let reap { reap() } else { Self.waitForEnd(watch) }
+            gone()
+        }
+        return false
+    }
+
+    /// Looks once, even if the time is over.
+    private static func isGone(_ watch: SharedDescriptor, by deadline: ContinuousClock.Instant) -> Bool {
+        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            if unsafe poll(&polled, 1, left > .zero ? Helper.milliseconds(of: left) : 0) > 0 { return true }
+            guard left > .zero else { return false }
+        }
+    }
+
+    private static func waitForEnd(_ watch: SharedDescriptor) {
+        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&polled, 1, -1) <= 0 {}
     }
 }

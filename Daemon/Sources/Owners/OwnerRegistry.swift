@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Passcodes
+import Prompting
 import Synchronization
 import Threading
 import Vault
@@ -141,6 +142,8 @@ package final class OwnerRegistry: Sendable {
     private func close(_ account: OwnerAccount, since end: UInt64) {
         guard entries.withLock({ $0.beginClosing(account, since: end) }) else { return }
         account.end()
+        // Before anybody enters again: no question to the next account is forgotten with this one.
+        services.prompter.forget(account.user.id)
         entries.withLock { $0.finishClosing(account) }
     }
 

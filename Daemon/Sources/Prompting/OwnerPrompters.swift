@@ -2,8 +2,8 @@ public import ProcessFacts
 public import PromptProtocol
 import Synchronization
 
-/// A ``ProcessPrompter`` for each user, made at the first question to this user. So the display, the buses and the held sheet of one
-/// user serve no question to another.
+/// A ``ProcessPrompter`` for each user, made at the first question to this user and forgotten with the user's account. So the display,
+/// the buses and the held sheet of one user serve no question to another.
 public final class OwnerPrompters: PlacingPrompter {
     public let hasTrustedPlace: Bool
     private let make: @Sendable (_ userID: UInt32) -> ProcessPrompter
@@ -46,4 +46,6 @@ public final class OwnerPrompters: PlacingPrompter {
     public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         prompter(of: userID).laterSensorRefusal(ofProcess: processID, of: userID)
     }
+
+    public func forget(_ userID: UInt32) { prompters.withLock { $0[userID] = nil } }
 }

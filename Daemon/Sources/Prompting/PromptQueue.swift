@@ -50,6 +50,8 @@ public final class PromptQueue: Prompter {
         prompter.placeRefusal(ofProcess: processID, of: userID)
     }
 
+    public func forget(_ userID: UInt32) { prompter.forget(userID) }
+
     /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
     /// once if there is no place to ask at.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {

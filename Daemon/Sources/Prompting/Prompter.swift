@@ -23,6 +23,9 @@ public protocol Prompter: Sendable {
 
     /// Why the user cannot be asked at the trusted place for this process now; nil when they can. Asks nobody.
     func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal?
+
+    /// Drops all that is kept for questions to the user, whose account was closed. A later question begins like the first one.
+    func forget(_ userID: UInt32)
 }
 
 extension Prompter {
@@ -34,6 +37,7 @@ extension Prompter {
 
     public var hasTrustedPlace: Bool { false }
     public func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal? { .absent }
+    public func forget(_ userID: UInt32) {}
 }
 
 /// How a question ended.

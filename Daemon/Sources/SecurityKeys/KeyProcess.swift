@@ -79,8 +79,8 @@ struct KeyProcess: ~Copyable {
         return KeyAnswer(report: report, secret: frame.takeSecret())
     }
 
-    /// Ends the helper; `gone` is called once, when nothing has the key any more.
-    consuming func end(then gone: @escaping @Sendable () -> Void) { helper.end(then: gone) }
+    /// Tells the helper to end, and waits for nothing.
+    consuming func beginEnd() -> EndingHelper { helper.beginEnd() }
 }
 
 extension HelperRoad {

@@ -268,6 +268,7 @@ final class KeyRace<Task: KeyTask> {
         return zip(keys, polled.dropFirst()).filter { $0.1.revents != 0 }.map(\.0)
     }
 
+    /// Ends all keys at once: a helper that does not end costs its time limit once, however many do so.
     private func endAll() {
         let busy = keys.filter(\.isBusy)
         for key in busy { key.send(.cancel) }
@@ -277,7 +278,9 @@ final class KeyRace<Task: KeyTask> {
             var polled = pollfd(fd: key.descriptor, events: Int16(POLLIN), revents: 0)
             if left > .zero { _ = unsafe poll(&polled, 1, CInt(left / .milliseconds(1))) }
         }
-        for key in keys { key.end() }
+        for key in keys { key.beginEnd() }
+        let gone = ContinuousClock.now.advanced(by: HelperProcessLimits.end)
+        for key in keys { key.finishEnd(by: gone) }
         keys = []
     }
 

@@ -56,6 +56,8 @@ final class PluggedKey {
     /// Whether the person insisted on the last try of its PIN.
     var insists = false
     private var process: KeyProcess?
+    /// The helper once it was told to end.
+    private var ending: EndingHelper?
     private var turns: KeyTurns?
 
     /// Nil when another question uses the key.
@@ -133,8 +135,20 @@ final class PluggedKey {
 
     /// Ends the helper. The key is free for another question once the helper is gone, and not before.
     func end() {
-        guard let process = process.take(), let turns = turns.take() else { return }
-        process.end { [port] in turns.giveBack(port) }
+        beginEnd()
+        finishEnd(by: .now.advanced(by: HelperProcessLimits.end))
+    }
+
+    /// The first half of ``end()``, which waits for nothing.
+    func beginEnd() {
+        guard let process = process.take() else { return }
+        ending = process.beginEnd()
+    }
+
+    /// The second half: returns once the helper is gone, or at `deadline`.
+    func finishEnd(by deadline: ContinuousClock.Instant) {
+        guard let ending = ending.take(), let turns = turns.take() else { return }
+        ending.finish(by: deadline) { [port] in turns.giveBack(port) }
     }
 }
 

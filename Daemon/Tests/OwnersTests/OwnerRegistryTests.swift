@@ -9,6 +9,8 @@ import Logging
 import Opening
 import OwnerKeys
 import ProcessFacts
+import PromptProtocol
+import Prompting
 import SessionLocks
 import Settings
 import StoreTestSupport
@@ -224,6 +226,31 @@ struct OwnerRegistryTests {
         #expect(again.account !== account)
         #expect(again.account.id == account.id)
         #expect(again.account.ring.privateHalves.count == 3)
+    }
+
+    /// A prompter that notes whom it forgets.
+    private final class Forgetting: Prompter {
+        let forgotten = Mutex<[UInt32]>([])
+
+        func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+            .unavailable(.notInteractive)
+        }
+
+        func forget(_ userID: UInt32) { forgotten.withLock { $0.append(userID) } }
+    }
+
+    @Test func `takes the user's prompter along when it is closed`() throws {
+        let prompter = Forgetting()
+        let fixture = try BrokerFixture(
+            serves: .anybody(closing: .after(Self.wait) { _ in false }), asking: { _ in prompter })
+        let owners = fixture.broker.opened.owners
+        let grace = try owners.enter(Self.grace)
+        _ = try visit(Self.ada, owners)
+        fixture.clock.advance(by: Self.wait - .seconds(1))
+        #expect(prompter.forgotten.withLock { $0 }.isEmpty)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(prompter.forgotten.withLock { $0 } == [Self.ada.id])
+        withExtendedLifetime(grace) {}
     }
 
     @Test func `is not closed while somebody is there, and the wait begins with the last who leaves`() throws {

@@ -61,6 +61,33 @@ extension RealPromptTests {
             #expect(terminal.isAsBefore)
         }
 
+        @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+        func `a prompt whose first thread is stuck ends after its connection`() throws {
+            let terminal = try PseudoTerminal()
+            let process = try CallerProcess(on: terminal)
+            let asking = try Asking(terminalPrompter, .passcode, on: process.caller(terminal.slave))
+            terminal.waitFor("Passcode: ")
+            let frozen = try FrozenThread(of: #require(prompt.helpers().first))
+            asking.cancellation.cancel(because: .clientGone)
+            #expect(asking.wait(seconds: 30) != .stillAsking)
+            try eventually("no prompt is left") { prompt.helpers().isEmpty }
+            #expect(terminal.isAsBefore)
+            withExtendedLifetime(frozen) {}
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+        func `a sheet whose first thread is stuck ends after its connection`() throws {
+            let stage = try SheetStage()
+            let asking = try Asking(stage.prompter(over: helpers), .passcode, on: stage.caller)
+            try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
+            let frozen = try FrozenThread(of: #require(sheet.helpers().first))
+            asking.cancellation.cancel(because: .clientGone)
+            #expect(asking.wait(seconds: 30) != .stillAsking)
+            try eventually("no sheet is left") { sheet.helpers().isEmpty }
+            try eventually("nor its window") { !stage.server.hasSheet }
+            withExtendedLifetime(frozen) {}
+        }
+
         @Test func `without the service nobody is asked`() throws {
             let terminal = try PseudoTerminal()
             let process = try CallerProcess(on: terminal)

@@ -41,6 +41,20 @@ import Testing
         #expect(made.withLock { $0 } == [7, 8])
     }
 
+    @Test func `a user's prompter is forgotten with the account, and made again at the next question`() {
+        let made = Mutex<[UInt32]>([])
+        let prompters = OwnerPrompters { userID in
+            made.withLock { $0.append(userID) }
+            return Self.prompter(of: userID)
+        }
+        func look() { for userID in [7, 8] as [UInt32] { _ = prompters.sensorRefusal(ofProcess: 1, of: userID) } }
+        look()
+        PromptQueue(prompters).forget(7)
+        #expect(made.withLock { $0 } == [7, 8])
+        look()
+        #expect(made.withLock { $0 } == [7, 8, 7])
+    }
+
     @Test func `the prompter of one user asks no other one`() {
         let caller = PromptCaller(processID: 1, process: nil, userID: 8, program: "x", terminal: nil)
         func unavailability(_ prompter: any PlacingPrompter) -> PromptUnavailability? {

@@ -40,12 +40,12 @@ public final class OstiaryClient: Sendable {
 
     /// A client on the connection of another one.
     init(_ other: OstiaryClient, actingFor client: DoorClient) {
-        let locate = other.locate
-        self.locate = locate
+        locate = other.locate
         startsDaemon = other.startsDaemon
         connected = other.connected
         actsFor = client
-        grantWatch = GrantWatch { try DaemonConnection(to: locate()) }
+        // One thread and one connection wait for the grants of all clients.
+        grantWatch = other.grantWatch
     }
 
     /// The connection that calls use.
