@@ -1,5 +1,5 @@
 import CThreadFreezer
-package import Glibc
+import Glibc
 import UnixSocket
 
 /// The first thread of a process, stopped: to the process it never returns from its call. The other threads go on.
@@ -8,7 +8,7 @@ import UnixSocket
 package final class FrozenThread {
     private let processID: pid_t
 
-    package init(of processID: pid_t) throws {
+    package init(of processID: Int32) throws {
         guard freezer_stop_first_thread(processID) == 0 else {
             throw SystemCallError("ptrace", subject: "\(processID)")
         }
