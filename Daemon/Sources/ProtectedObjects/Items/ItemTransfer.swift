@@ -39,21 +39,26 @@ extension ItemDraft {
 
     /// Reads what ``transferred`` gives, and nothing else. The sender is not trusted: attributes are checked as a program's are.
     package init(transferred head: [UInt8], data: borrowing SecretBytes) throws(Refusal) {
-        let parts: (itemClass: ItemClass, attributes: ItemAttributes, accessControl: AccessControl, hasData: Bool)
-        do { parts = try Self.parts(of: head) } catch let refusal as Refusal { throw refusal } catch {
-            throw Self.malformed
+        self = try Self.received(head, data)
+    }
+
+    private static func received(_ head: [UInt8], _ data: borrowing SecretBytes) throws(Refusal) -> ItemDraft {
+        let read: (itemClass: ItemClass, attributes: ItemAttributes, accessControl: AccessControl, hasData: Bool)
+        do { read = try parts(of: head) } catch let refusal as Refusal { throw refusal } catch {
+            throw malformed
         }
-        guard parts.hasData || data.count == 0 else { throw Self.malformed }
-        guard let accessibility = try parts.attributes.accessibility else { throw Self.malformed }
-        try ItemAttributes.require(parts.accessControl, accessibility)
-        try parts.attributes.requireSynchronizable(parts.accessControl, isForKey: false)
-        try ItemStore.requireStorable(parts.accessControl)
+        guard read.hasData || data.count == 0 else { throw malformed }
+        guard let accessibility = try read.attributes.accessibility else { throw malformed }
+        try ItemAttributes.require(read.accessControl, accessibility)
+        try read.attributes.requireSynchronizable(read.accessControl, isForKey: false)
+        try ItemStore.requireStorable(read.accessControl)
         var plain: SecretBytes?
-        if parts.hasData { plain = SecretBytes(copying: data) }
-        self.init(
-            itemClass: parts.itemClass, attributes: parts.attributes, accessControl: parts.accessControl, keyID: nil,
+        if read.hasData { plain = SecretBytes(copying: data) }
+        let draft = ItemDraft(
+            itemClass: read.itemClass, attributes: read.attributes, accessControl: read.accessControl, keyID: nil,
             data: plain, applicationPassword: nil)
-        guard transferred == head else { throw Self.malformed }
+        guard draft.transferred == head else { throw malformed }
+        return draft
     }
 
     private static func parts(
