@@ -25,15 +25,18 @@ final class ConversationPrompter: Prompter {
     /// Asks on the terminal.
     private let prompter: any Prompter
     private let seat: SignInSeat
-    private let mayType: @Sendable () -> Bool
+    private let mayType, mayTry: @Sendable () -> Bool
 
-    /// - Parameter mayType: called before each question with a field. False refuses it.
+    /// - Parameters:
+    ///   - mayType: called before each question with a field. False refuses it.
+    ///   - mayTry: called with each answer that was typed. False drops it unchecked.
     init(
         _ dialog: SignInDialog, for query: SignInQuery, _ subject: Subject, prompter: any Prompter, seat: SignInSeat,
-        mayType: @escaping @Sendable () -> Bool
+        mayType: @escaping @Sendable () -> Bool, mayTry: @escaping @Sendable () -> Bool
     ) {
         (self.dialog, self.query, self.subject) = (dialog, query, subject)
-        (self.prompter, self.seat, self.mayType) = (prompter, seat, mayType)
+        (self.prompter, self.seat) = (prompter, seat)
+        (self.mayType, self.mayTry) = (mayType, mayTry)
     }
 
     func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
@@ -45,6 +48,13 @@ final class ConversationPrompter: Prompter {
 
     func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
         if question.kind.isTyped, !mayType() { return .unavailable(.notInteractive) }
+        switch put(question, caller, live) {
+        case .entered(let secret): return mayTry() ? .entered(secret) : .unavailable(.notInteractive)
+        case let outcome: return outcome
+        }
+    }
+
+    private func put(_ question: PromptQuestion, _ caller: PromptCaller, _ live: LiveQuestion) -> PromptOutcome {
         guard caller.terminal != nil, !query.isRemote else { return converse(question, live) }
         let outcome = prompter.ask(question, on: caller.asking(subject.userID), live: live)
         guard Self.foundNoPlace(outcome), query.mayAsk else { return outcome }

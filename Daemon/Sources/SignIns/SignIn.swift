@@ -102,12 +102,12 @@ struct SignIn: Sendable {
     }
 
     private func mayTypePasscode(_ account: OwnerAccount) -> Bool {
-        guard !rights.isAdministrator else { return true }
-        return account.knownAttempts().map { $0.failedCount < SignInLimits.triesOfUser } ?? false
+        account.knownAttempts().map { $0.failedCount < rights.tryLimit } ?? false
     }
 
     private func prompter(for query: SignInQuery, _ account: OwnerAccount) -> ConversationPrompter {
-        let tries = HeldTry(parts.tries, for: account.user.id) { [weak account] in account?.knownAttempts()?.failedCount
+        let tries = HeldTry(parts.tries, for: account.user.id, limit: rights.tryLimit) { [weak account] in
+            account?.knownAttempts()?.failedCount
         }
         let isAdministrator = rights.isAdministrator
         let subject = ConversationPrompter.Subject(
@@ -116,7 +116,8 @@ struct SignIn: Sendable {
             isAdministrator: isAdministrator)
         return ConversationPrompter(
             dialog, for: query, subject, prompter: account.evaluator.prompter, seat: parts.seat,
-            mayType: { isAdministrator || tries.renew() })
+            mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
+            mayTry: { !isAdministrator || tries.renew() })
     }
 
     // MARK: logins

@@ -53,6 +53,30 @@ struct SignInRightsTests {
         #expect(tries.hold(for: 1, after: 1))
     }
 
+    @Test func `root's programs have four tries in a row, with those of the user's programs`() {
+        let tries = TypedTries()
+        #expect(tries.hold(for: 1, after: 1))
+        #expect(tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll))
+        #expect(tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll))
+        #expect(!tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll), "three are under way, one was wrong")
+        #expect(!tries.hold(for: 1, after: 1))
+        #expect(tries.hold(for: 2, after: 3, limit: SignInLimits.triesOfAll))
+        #expect(!tries.hold(for: 3, after: 4, limit: SignInLimits.triesOfAll))
+    }
+
+    @Test func `a question of root's program holds no try, and its answer does`() {
+        let tries = TypedTries()
+        let (first, second) = (HeldTry(tries, for: 1, limit: 4) { 3 }, HeldTry(tries, for: 1, limit: 4) { 3 })
+        #expect(first.isLeft() && second.isLeft())
+        #expect(first.renew())
+        #expect(!second.renew(), "the other answer is not checked yet")
+        #expect(second.isLeft())
+        #expect(first.isLeft(), "it lets go of the try that was checked")
+        #expect(second.renew())
+        #expect(!HeldTry(tries, for: 1, limit: 4) { 4 }.isLeft())
+        #expect(!HeldTry(tries, for: 1, limit: 4) { nil }.isLeft(), "nobody can tell the count")
+    }
+
     @Test func `a program holds one try from its question to the next one`() {
         let tries = TypedTries()
         var held: HeldTry? = HeldTry(tries, for: 1) { 2 }
@@ -85,8 +109,10 @@ struct SignInRightsTests {
     // MARK: sensors
 
     private struct Greeter: SessionRecords {
+        var isOutside = true
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { .withoutSession }
         func isAtMachine(_ userID: UInt32) -> Bool { false }
+        func isOutsideSessions(_ processID: Int32) -> Bool { isOutside }
         func isOfShownGreeter(_ processID: Int32) -> Bool { processID == 7 }
     }
 
@@ -128,6 +154,14 @@ struct SignInRightsTests {
         #expect(
             seat.refusal(usually: .withoutSession, processID: 7, nil, isAdministrator: true) == .withoutSession,
             "the process has ended")
+    }
+
+    @Test func `su in the session of somebody else has no sensor of the user whom it asks for`() {
+        let seat = SignInSeat(
+            sessions: Greeter(isOutside: false), facts: KernelFacts(), shownConsole: { 4 << 8 | 2 })
+        let refusal = seat.refusal(
+            usually: .withoutSession, processID: 7, Process(onTerminal: 4 << 8 | 2), isAdministrator: true)
+        #expect(refusal == .withoutSession)
     }
 
     @Test func `in a locked session the user's own locker has a sensor, and root's program has none`() {

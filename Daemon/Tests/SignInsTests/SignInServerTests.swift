@@ -7,6 +7,7 @@ import Owners
 import ProcessFacts
 import PromptProtocol
 import Prompting
+import SecretMemory
 import Synchronization
 import TerminalTestSupport
 import Testing
@@ -73,7 +74,7 @@ struct SignInServerTests {
         #expect(try stage.failedCount() == 0)
     }
 
-    @Test func `a user's program may have three wrong passcodes tried, root's as many as anybody`() throws {
+    @Test func `a user's program may have three wrong passcodes tried, and root's one more`() throws {
         let stage = try SignInStage()
         let module = try stage.module(asUser: SignInStage.ada.id)
         try module.send(Message.query())
@@ -94,6 +95,42 @@ struct SignInServerTests {
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
         #expect(
             try stage.answer(Message.query(), typing: BrokerFixture.passcode, asUser: SignInStage.ada.id) == Message.ok)
+    }
+
+    /// Everybody can run `su ada`, and type at `sshd`. A chip looks at no passcode any more after ten.
+    @Test func `sign-ins bring no pause and take no more than four tries, however often others type`() throws {
+        let stage = try SignInStage()
+        for _ in 1...4 {
+            let module = try stage.module()
+            try module.send(Message.query())
+            var message = try module.next()
+            while !message.starts(with: Message.head + [0x04]) { message = try module.next() }
+            try module.send(Message.typed("wrong"))
+            _ = try module.next()
+            module.hangUp()
+        }
+        try eventually("the tries are counted") { try stage.failedCount() == 4 }
+        for remote in ["", "far.example"] {
+            #expect(try stage.answer(Message.query(remote: remote)) == Message.unavailable(.nothingToProve))
+        }
+        #expect(try stage.failedCount() == 4)
+        #expect(try stage.account().keeper.attempts().remaining == .zero, "the owner's own programs ask at once")
+        _ = try stage.account().keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `answers that come at once have no more tries than one after the other`() throws {
+        let stage = try SignInStage()
+        let modules = try (1...8).map { _ in try stage.module() }
+        for module in modules { try module.send(Message.query()) }
+        for module in modules { #expect(try module.next() == Self.asked) }
+        for module in modules { try module.send(Message.typed("wrong")) }
+        for module in modules {
+            // What comes first: a complaint about the wrong passcode, or that nothing is tried.
+            _ = try module.next()
+            module.hangUp()
+        }
+        #expect(try stage.failedCount() <= 4)
     }
 
     // MARK: sensors
