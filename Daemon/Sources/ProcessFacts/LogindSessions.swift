@@ -12,9 +12,6 @@ public protocol SessionRecords: Sendable {
     /// Whether the user has a session in the foreground of a seat of this machine.
     func isAtMachine(_ userID: UInt32) -> Bool
 
-    /// Whether the process runs in no session, as `login` does before somebody has logged in. False, too, when nobody tells.
-    func isOutsideSessions(_ processID: Int32) -> Bool
-
     /// Whether the process runs in the session of a greeter, such as that of GDM, which is in the foreground of a seat of this machine.
     func isOfShownGreeter(_ processID: Int32) -> Bool
 
@@ -43,7 +40,6 @@ extension SessionRecords {
         { self.refusal(ofProcess: processID, of: userID) }
     }
 
-    public func isOutsideSessions(_ processID: Int32) -> Bool { false }
     public func isOfShownGreeter(_ processID: Int32) -> Bool { false }
     public func desktop(of userID: UInt32) -> ForegroundSession? { nil }
     public func hasLogin(of userID: UInt32, on line: String) -> Bool { false }
@@ -195,13 +191,6 @@ public struct LogindSessions: SessionRecords {
                 if state.userID == userID, !line.isEmpty, state.terminal == line { return true }
             }
             return false
-        } catch { return false }
-    }
-
-    public func isOutsideSessions(_ processID: Int32) -> Bool {
-        do throws(BusError) {
-            guard let connection = try connection() else { return false }
-            return try session(ofProcess: processID, connection) == nil
         } catch { return false }
     }
 

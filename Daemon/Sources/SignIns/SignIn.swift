@@ -43,7 +43,7 @@ struct SignIn: Sendable {
 
     private func authenticate(_ query: SignInQuery, _ terminal: SharedDescriptor?) -> SignInAnswer {
         do {
-            guard let user = rights.subject(named: query.user),
+            guard let user = subject(named: query.user),
                 let stay = try parts.services.owners.enterKnown(user)
             else { return .unavailable(.nobody) }
             return try withExtendedLifetime(stay) { try prove(query, terminal, stay.account) }
@@ -51,6 +51,13 @@ struct SignIn: Sendable {
             report(error)
             return .unavailable(.fault)
         }
+    }
+
+    /// A program of root that a user runs asks about this user: by `su` nobody guesses at the passcode of somebody else, has them touch a
+    /// sensor, or learns how many tries they have left.
+    private func subject(named name: String) -> SystemUser? {
+        let behind = rights.isAdministrator ? parts.users.behind(socket, peer, parts.services.facts) : nil
+        return SignInRights(userID: behind ?? peer.userID, users: parts.users).subject(named: name)
     }
 
     private func prove(

@@ -29,6 +29,9 @@ final class SignInConversation: Sendable {
         finished = try PollableCancellation()
     }
 
+    /// Who runs the module's program, which is root's; nil for one of the machine.
+    var userBehind: UInt32? { parts.users.behind(channel.socket, peer, parts.services.facts) }
+
     /// The daemon ends. Returns at once, on any thread.
     func end() {
         ending.cancel()

@@ -12,13 +12,28 @@ package struct SignInUsers: Sendable {
     let named: @Sendable (String) -> SystemUser?
     let numbered: @Sendable (UInt32) -> SystemUser?
 
+    /// Who runs root's program, as the kernel tells; nil for one of the machine.
+    var behind: @Sendable (UnixSocket, PeerCredentials, any CallerFacts) -> UInt32? = {
+        SignInUsers.userBehind($0, $1, $2)
+    }
+
+    /// Programs of which nobody tells count as those of one user, and this is their number: no user has it. They ask about nobody.
+    static let unknown = UInt32.max
+
+    private static func userBehind(_ socket: UnixSocket, _ peer: PeerCredentials, _ facts: any CallerFacts) -> UInt32? {
+        do {
+            let process = try facts.hold(peer.processID, socket.peerProcessDescriptor())
+            return ControlGroups.user(in: try process.controlGroups())
+        } catch { return unknown }
+    }
+
     package static let ofMachine = SignInUsers(
         peer: { try $0.peerCredentials() }, named: SystemUser.named, numbered: { try? SystemUser(id: $0) })
 }
 
 /// Who may ask what. Pure, but for the names of users.
 struct SignInRights: Sendable {
-    /// Who asks.
+    /// Who asks, or runs the program of root that does.
     let userID: UInt32
     let users: SignInUsers
 
@@ -130,12 +145,14 @@ struct SignInSeat: Sendable {
         }
     }
 
-    /// Whether root's process asks on the console that is shown, or in the session of a greeter that is. On the console it must be in no
-    /// session: `su` asks for another user than the one who sits there.
+    /// Whether root's process asks on the console that is shown, or in the session of a greeter that is. On the console
+    /// it must be a service of the machine, as `login` is until somebody has logged in: `su` asks for another user than the one who sits
+    /// there.
     private func isLogin(_ processID: Int32, _ process: (any HeldProcess)?) -> Bool {
-        guard let terminal = (try? process?.status())?.terminalDevice else { return false }
+        guard let process, let terminal = (try? process.status())?.terminalDevice else { return false }
         guard terminal != 0 else { return sessions.isOfShownGreeter(processID) }
-        return terminal == shownConsole() && sessions.isOutsideSessions(processID)
+        guard let groups = try? process.controlGroups() else { return false }
+        return terminal == shownConsole() && ControlGroups.areOfSystemUnit(groups)
     }
 
     /// The console that the kernel shows.

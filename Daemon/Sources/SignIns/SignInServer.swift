@@ -15,6 +15,8 @@ package import UnixSocket
 package final class SignInServer: Sendable {
     private struct State {
         var running: [ObjectIdentifier: SignInConversation] = [:]
+        /// Who runs those programs of root that are not the machine's own.
+        var behind: [ObjectIdentifier: UInt32] = [:]
         var isStopped = false
     }
 
@@ -86,7 +88,7 @@ package final class SignInServer: Sendable {
         }
         do throws(ThreadShortage) {
             try Threads.start("ostiary-sign-in") { [self] in
-                conversation.run()
+                if admit(conversation) { conversation.run() }
                 remove(conversation)
             }
         } catch {
@@ -107,9 +109,29 @@ package final class SignInServer: Sendable {
         }
     }
 
+    /// Whether the user who runs a program of root, such as `su`, has a place left. On the conversation's own thread: a helper tells who it is.
+    private func admit(_ conversation: SignInConversation) -> Bool {
+        guard conversation.peer.userID == 0, let user = conversation.userBehind else { return true }
+        let isAdmitted = state.withLock { state in
+            guard Self.hasPlace(behind: user, among: state.behind.values) else { return false }
+            state.behind[ObjectIdentifier(conversation)] = user
+            return true
+        }
+        if !isAdmitted { parts.services.log.warning("too many sign-ins", metadata: ["run by user": "\(user)"]) }
+        return isAdmitted
+    }
+
     private func remove(_ conversation: SignInConversation) {
-        state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(conversation)) }
+        state.withLock { state in
+            state.running.removeValue(forKey: ObjectIdentifier(conversation))
+            state.behind.removeValue(forKey: ObjectIdentifier(conversation))
+        }
         running.leave()
+    }
+
+    /// Programs of root that one user runs have a user's share: others sign in meanwhile.
+    static func hasPlace(behind userID: UInt32, among running: some Sequence<UInt32>) -> Bool {
+        running.count(where: { $0 == userID }) < SignInLimits.connections.ofOwner
     }
 
     /// Users leave room for root's programs, which sign everybody in.

@@ -109,17 +109,18 @@ struct SignInRightsTests {
     // MARK: sensors
 
     private struct Greeter: SessionRecords {
-        var isOutside = true
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { .withoutSession }
         func isAtMachine(_ userID: UInt32) -> Bool { false }
-        func isOutsideSessions(_ processID: Int32) -> Bool { isOutside }
         func isOfShownGreeter(_ processID: Int32) -> Bool { processID == 7 }
     }
 
     private final class Process: HeldProcess {
         let id: Int32 = 7
         private let terminal: Int32
-        init(onTerminal terminal: Int32) { self.terminal = terminal }
+        private let groups: String?
+        init(onTerminal terminal: Int32, in groups: String? = "0::/system.slice/getty@tty2.service\n") {
+            (self.terminal, self.groups) = (terminal, groups)
+        }
 
         func status() throws(FactFailure) -> ProcessStatus {
             let fields = "7 (login) S 1 7 7 \(terminal) 7" + String(repeating: " 0", count: 40)
@@ -127,11 +128,16 @@ struct SignInRightsTests {
             return status
         }
         func executable() throws(FactFailure) -> ExecutedFile { throw .unreadable }
-        func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool { throw .unreadable }
+        func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool { throw .unreadable }
         func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { throw .unreadable }
         func content() throws(FactFailure) -> ExecutedContent { throw .unreadable }
         func isInOwnNamespace() throws(FactFailure) -> Bool { true }
-        func controlGroups() throws(FactFailure) -> String { throw .unreadable }
+        func isInOwnUserNamespace() throws(FactFailure) -> Bool { true }
+        func userID() throws(FactFailure) -> UInt32 { 0 }
+        func controlGroups() throws(FactFailure) -> String {
+            guard let groups else { throw .unreadable }
+            return groups
+        }
         func exit() throws(FactFailure) -> SharedDescriptor { throw .unreadable }
     }
 
@@ -156,11 +162,14 @@ struct SignInRightsTests {
             "the process has ended")
     }
 
-    @Test func `su in the session of somebody else has no sensor of the user whom it asks for`() {
-        let seat = SignInSeat(
-            sessions: Greeter(isOutside: false), facts: KernelFacts(), shownConsole: { 4 << 8 | 2 })
+    @Test(
+        arguments: [
+            "0::/user.slice/user-1002.slice/session-2.scope\n",
+            "0::/user.slice/user-1002.slice/user@1002.service/app.slice/a.service\n", "0::/\n", nil,
+        ] as [String?])
+    func `su on the shown console has no sensor of the user whom it asks for`(groups: String?) {
         let refusal = seat.refusal(
-            usually: .withoutSession, processID: 7, Process(onTerminal: 4 << 8 | 2), isAdministrator: true)
+            usually: .withoutSession, processID: 7, Process(onTerminal: 4 << 8 | 2, in: groups), isAdministrator: true)
         #expect(refusal == .withoutSession)
     }
 

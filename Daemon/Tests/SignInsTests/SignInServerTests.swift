@@ -97,7 +97,7 @@ struct SignInServerTests {
             try stage.answer(Message.query(), typing: BrokerFixture.passcode, asUser: SignInStage.ada.id) == Message.ok)
     }
 
-    /// Everybody can run `su ada`, and type at `sshd`. A chip looks at no passcode any more after ten.
+    /// Everybody in the network can type at `sshd`. A chip looks at no passcode any more after ten.
     @Test func `sign-ins bring no pause and take no more than four tries, however often others type`() throws {
         let stage = try SignInStage()
         for _ in 1...4 {
@@ -117,6 +117,47 @@ struct SignInServerTests {
         #expect(try stage.account().keeper.attempts().remaining == .zero, "the owner's own programs ask at once")
         _ = try stage.account().keeper.prove(SecretBytes(text: BrokerFixture.passcode))
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `su for another user is asked nothing, and tells nothing`() throws {
+        let (stage, sensor) = try stageWithSensor()
+        let refused = Message.unavailable(.nobody)
+        for asker in [SignInStage.eve.id, SignInUsers.unknown] {
+            stage.runPrograms(by: asker)
+            for user in ["ada", "grace", "no-such-user", "root"] {
+                #expect(try stage.answer(Message.query(user)) == refused)
+            }
+        }
+        #expect(sensor.armedCount == 0)
+        #expect(try stage.failedCount() == 0)
+        #expect(try stage.records().isEmpty)
+        stage.runPrograms(by: SignInStage.ada.id)
+        let module = try stage.module()
+        try module.send(Message.query())
+        #expect(try module.next() == Self.askedBesideSensor, "sudo asks about the user who runs it")
+    }
+
+    @Test func `one user who runs sudo again and again keeps nobody else from signing in`() throws {
+        let stage = try SignInStage()
+        stage.runPrograms(by: SignInStage.eve.id)
+        var modules: [ScriptedModule] = []
+        for _ in 1...16 {
+            let module = try stage.module()
+            try module.send(Message.query("eve"))
+            #expect(try module.next() == Self.asked)
+            modules.append(module)
+        }
+        #expect(try ScriptedModule(connectedTo: stage.path).receive().isEmpty, "it is sent away without a word")
+        for user in [nil, SignInStage.ada.id] {
+            stage.runPrograms(by: user)
+            #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+        }
+        stage.runPrograms(by: SignInStage.eve.id)
+        modules.removeLast().hangUp()
+        try eventually("its place is free") {
+            try ScriptedModule(connectedTo: stage.path).receive() == Message.hello
+        }
+        withExtendedLifetime(modules) {}
     }
 
     @Test func `answers that come at once have no more tries than one after the other`() throws {
