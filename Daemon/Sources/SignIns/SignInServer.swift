@@ -109,9 +109,13 @@ package final class SignInServer: Sendable {
         }
     }
 
-    /// Whether the user who runs a program of root, such as `su`, has a place left. On the conversation's own thread: a helper tells who it is.
+    /// Whether the user who runs a program of root, such as `sudo`, has a place left. On the conversation's own thread: a helper tells who it
+    /// is, and a name is looked up.
     private func admit(_ conversation: SignInConversation) -> Bool {
-        guard conversation.peer.userID == 0, let user = conversation.userBehind else { return true }
+        let peer = conversation.peer
+        // One person may have 65,536 numbers without a name (subuid(5)), each with a user's share.
+        guard peer.userID == 0 || parts.users.numbered(peer.userID) != nil else { return false }
+        guard peer.userID == 0, let user = conversation.userBehind else { return true }
         let isAdmitted = state.withLock { state in
             guard Self.hasPlace(behind: user, among: state.behind.values) else { return false }
             state.behind[ObjectIdentifier(conversation)] = user

@@ -47,7 +47,6 @@ struct SignInServerTests {
         #expect(try stage.answer(Message.query("eve"), asUser: ada) == refused)
         #expect(try stage.answer(Message.query("root"), asUser: ada) == refused)
         #expect(try stage.answer(Message.query("no-such-user"), asUser: ada) == refused)
-        #expect(try stage.answer(Message.query(), asUser: 77) == refused)
         #expect(try stage.records(SignInStage.eve).isEmpty, "it leaves no record with others")
     }
 
@@ -116,6 +115,16 @@ struct SignInServerTests {
         #expect(try stage.failedCount() == 4)
         #expect(try stage.account().keeper.attempts().remaining == .zero, "the owner's own programs ask at once")
         _ = try stage.account().keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `numbers without a name have no place`() throws {
+        let stage = try SignInStage()
+        for number in 70_000..<70_200 as Range<UInt32> {
+            #expect(throws: NeverHappened.self, "it is sent away without a word") {
+                _ = try stage.module(asUser: number)
+            }
+        }
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
     }
 
