@@ -40,6 +40,14 @@ struct SignInRightsTests {
         #expect(rights(of: SignInStage.ada.id).owner(named: "ada") == nil)
     }
 
+    @Test(
+        arguments: [
+            ("1000", 1000), ("0\n", 0), ("4294967295", nil), ("", nil), ("-1", nil), ("4294967296", nil), (nil, nil),
+        ] as [(String?, UInt32?)])
+    func `the kernel says whose login began a process`(text: String?, userID: UInt32?) {
+        #expect(SignInUsers.loggedIn(text) == userID)
+    }
+
     // MARK: typed secrets of users
 
     @Test func `a user's programs have three tries in a row, together`() {
