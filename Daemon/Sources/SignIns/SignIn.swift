@@ -8,9 +8,11 @@ import OwnerKeys
 import Owners
 import Passcodes
 import ProcessFacts
+import PromptProtocol
 import Prompting
 import Refusals
 import Sessions
+import Settings
 import UnixSocket
 import Vault
 
@@ -19,6 +21,8 @@ struct SignIn: Sendable {
     let parts: SignInParts
     let socket: UnixSocket
     let peer: PeerCredentials
+    /// Who runs the program, if it is root's; nil for one of the machine.
+    let userBehind: UInt32?
     let dialog: SignInDialog
     let cancellation: RequestCancellation
 
@@ -56,8 +60,7 @@ struct SignIn: Sendable {
     /// A program of root that a user runs asks about this user: by `su` nobody guesses at the passcode of somebody else, has them touch a
     /// sensor, or learns how many tries they have left.
     private func subject(named name: String) -> SystemUser? {
-        let behind = rights.isAdministrator ? parts.users.behind(socket, peer, parts.services.facts) : nil
-        return SignInRights(userID: behind ?? peer.userID, users: parts.users).subject(named: name)
+        SignInRights(userID: userBehind ?? peer.userID, users: parts.users).subject(named: name)
     }
 
     private func prove(
@@ -123,7 +126,9 @@ struct SignIn: Sendable {
             isAdministrator: isAdministrator)
         return ConversationPrompter(
             dialog, for: query, subject, prompter: account.evaluator.prompter, seat: parts.seat,
-            mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
+            mayWait: { [parts, userBehind] in
+                isAdministrator && userBehind == nil || parts.prompts.lets($0.kind)
+            }, mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
             mayTry: { !isAdministrator || tries.renew() })
     }
 
@@ -269,6 +274,14 @@ struct SignIn: Sendable {
     /// The detail is for the person who runs the daemon; it names no secret and no value of a caller.
     private func report(_ error: any Error) {
         parts.services.log.error("a sign-in failed", metadata: ["cause": "\(error)"])
+    }
+}
+
+extension PromptConfiguration {
+    /// Whether a sensor may wait beside a question of a program's conversation. Nobody knows where that is shown: the program may have made a
+    /// terminal at which nobody looks, and a face is not even shown on purpose.
+    fileprivate func lets(_ sensor: PromptSensor.Kind) -> Bool {
+        (sensor == .face ? facePolicy : fingerPolicy) == .any
     }
 }
 

@@ -6,6 +6,7 @@ import Logging
 package import Passcodes
 package import ProcessFacts
 package import Sessions
+package import Settings
 import Synchronization
 import Threading
 package import UnixSocket
@@ -31,15 +32,16 @@ package final class SignInServer: Sendable {
     ///     goes on with it.
     ///   - services: those of the programs' sessions.
     ///   - sessions: tells who sits at this machine.
+    ///   - prompts: say where sensors may wait.
     ///   - policy: which new login passwords may be passcodes.
     package init(
-        listening listener: UnixSocket, services: SessionServices, sessions: any SessionRecords, policy: PasscodePolicy,
-        users: SignInUsers = .ofMachine
+        listening listener: UnixSocket, services: SessionServices, sessions: any SessionRecords,
+        prompts: PromptConfiguration, policy: PasscodePolicy, users: SignInUsers = .ofMachine
     ) throws(SystemCallError) {
         self.listener = listener
         let seat = SignInSeat(
             sessions: sessions, facts: services.facts, shownConsole: { SignInSeat.consoleOfMachine() })
-        parts = SignInParts(services: services, users: users, seat: seat, policy: policy)
+        parts = SignInParts(services: services, users: users, seat: seat, prompts: prompts, policy: policy)
         ending = try PollableCancellation()
     }
 
@@ -115,7 +117,7 @@ package final class SignInServer: Sendable {
         let peer = conversation.peer
         // One person may have 65,536 numbers without a name (subuid(5)), each with a user's share.
         guard peer.userID == 0 || parts.users.numbered(peer.userID) != nil else { return false }
-        guard peer.userID == 0, let user = conversation.userBehind else { return true }
+        guard let user = conversation.userBehind else { return true }
         let isAdmitted = state.withLock { state in
             guard Self.hasPlace(behind: user, among: state.behind.values) else { return false }
             state.behind[ObjectIdentifier(conversation)] = user
@@ -154,6 +156,7 @@ struct SignInParts: Sendable {
     let services: SessionServices
     let users: SignInUsers
     let seat: SignInSeat
+    let prompts: PromptConfiguration
     let policy: PasscodePolicy
     let tries = TypedTries()
 }

@@ -8,6 +8,7 @@ import ProcessFacts
 import PromptProtocol
 import Prompting
 import SecretMemory
+import Settings
 import Synchronization
 import TerminalTestSupport
 import Testing
@@ -211,6 +212,34 @@ struct SignInServerTests {
         let (stage, sensor) = try stageWithSensor()
         #expect(try stage.answer(Message.query(flags: 1)) == Message.unavailable(.nothingToProve))
         #expect(sensor.armedCount == 0)
+    }
+
+    /// A program of the person may run sudo where nobody looks, and the person sits before the camera.
+    @Test func `a face makes nobody root beside a conversation that a user's program may have begun`() throws {
+        let face = ScriptedSensor([.biometry], .face)
+        let stage = try SignInStage(sensors: AddedAuthenticators(authenticators: [face]))
+        stage.runPrograms(by: SignInStage.ada.id)
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+        #expect(try stage.answer(Message.query(flags: 0)) == Message.unavailable(.nothingToProve))
+        #expect(
+            try stage.answer(Message.query(), typing: BrokerFixture.passcode, asUser: SignInStage.ada.id) == Message.ok)
+        #expect(face.armedCount == 0)
+        stage.runPrograms(by: nil)
+        face.prepare([ScriptedSensor.proves()])
+        #expect(try stage.answer(Message.query(service: "gdm", flags: 0)).starts(with: Message.head + [0x03]))
+        try eventually("at a greeter it may") { face.armedCount == 1 }
+    }
+
+    @Test(arguments: [TerminalPolicy.any, .login, .never])
+    func `a finger waits beside a conversation as the settings say`(policy: TerminalPolicy) throws {
+        let sensor = ScriptedSensor([.biometry])
+        var prompts = PromptConfiguration()
+        prompts.fingerPolicy = policy
+        let stage = try SignInStage(sensors: AddedAuthenticators(authenticators: [sensor]), prompts: prompts)
+        stage.runPrograms(by: SignInStage.ada.id)
+        let module = try stage.module()
+        try module.send(Message.query())
+        #expect(try module.next() == (policy == .any ? Self.askedBesideSensor : Self.asked))
     }
 
     @Test func `a remote host arms no sensor`() throws {

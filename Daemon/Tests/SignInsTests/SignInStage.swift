@@ -63,7 +63,7 @@ final class SignInStage {
         let users = [ada, eve, grace]
         let server = try SignInServer(
             listening: listener, services: broker.services, sessions: sessions,
-            policy: PasscodePolicy(exposure: .offline),
+            prompts: broker.configuration.prompts, policy: PasscodePolicy(exposure: .offline),
             users: SignInUsers(
                 peer: { socket in
                     let peer = try socket.peerCredentials()
