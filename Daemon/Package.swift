@@ -233,7 +233,7 @@ let package = Package(
             dependencies: [
                 shared, logging, "Auditing", "Authenticators", "Callers", "ExactNames", "HelperProcesses", "OwnerKeys",
                 "Owners", "Passcodes", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions",
-                "Threading", "Vault",
+                "Settings", "Threading", "Vault",
             ],
             swiftSettings: strict),
         // The doctor's findings.

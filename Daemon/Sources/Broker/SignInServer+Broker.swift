@@ -14,6 +14,7 @@ extension SignInServer {
     ) throws(SystemCallError) {
         try self.init(
             listening: listener, services: broker.services, sessions: broker.configuration.sessionRecords,
+            prompts: broker.configuration.prompts,
             policy: PasscodePolicy(exposure: broker.enclave.guessing == .offline ? .offline : .limitedByHardware),
             users: users)
     }

@@ -159,6 +159,13 @@ package final class StoreImport: @unchecked Sendable {
             }
         }
         state = .whole
+        // The owner was told how many they are. The log has their names.
+        for registration in registrations {
+            staged.trail.note(
+                AuditTrail.Event(
+                    name: "application-register", program: event.program, object: registration.applicationID.text,
+                    operation: event.name))
+        }
         staged.trail.note(event)
         staged.end()
         return Outcome(

@@ -35,23 +35,34 @@ package final class LoginBinding: Sendable {
 
     /// - Throws: when the row does not verify or cannot be read; then no login tries anything.
     package func state() throws -> LoginState {
-        guard let row = try vault.read({ try $0.attempts(owner: owner, subject: Self.subject) }) else {
-            return .trying(failed: false)
-        }
+        try vault.read { try state(in: $0) }
+    }
+
+    private func state(in reader: VaultReader) throws -> LoginState {
+        guard let row = try reader.attempts(owner: owner, subject: Self.subject) else { return .trying(failed: false) }
         return try LoginState(decoding: Array(row.delayState))
     }
 
     /// On disk when this returns.
     package func set(_ state: LoginState) throws {
-        try vault.write("login") { writer in
-            try writer.setAttempts(
-                AttemptRecord(owner: owner, subject: Self.subject, failedCount: 0, delayState: Data(state.encoded)))
-        }
+        try vault.write("login") { try set(state, in: $0) }
+    }
+
+    private func set(_ state: LoginState, in writer: VaultWriter) throws {
+        try writer.setAttempts(
+            AttemptRecord(owner: owner, subject: Self.subject, failedCount: 0, delayState: Data(state.encoded)))
     }
 
     /// The right passcode was entered, which forgives a wrong login password: the next login may try.
+    ///
+    /// It waits for no login's turn, because a login's own try comes here. So the state may be another one by the time it is written: an
+    /// owner may have said that no login shall try anything.
     package func passcodeWasEntered() throws {
-        if try state() == .trying(failed: true) { try set(.trying(failed: false)) }
+        guard try state() == .trying(failed: true) else { return }
+        try vault.write("login") { writer in
+            guard try state(in: writer) == .trying(failed: true) else { return }
+            try set(.trying(failed: false), in: writer)
+        }
     }
 }
 

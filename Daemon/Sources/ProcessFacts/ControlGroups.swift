@@ -21,6 +21,18 @@ package enum ControlGroups {
             }
     }
 
+    /// The user below whose slice the process runs, whoever's its account is: `su` and `sudo` stay in the group of the person who runs them.
+    /// Nil for a process of the machine. Root alone moves a process out of a user's slice.
+    package static func user(in text: String) -> UInt32? {
+        for group in groups(in: text) {
+            let names = group.split(separator: "/")
+            guard names.count > 1, names[0] == "user.slice", names[1].hasPrefix("user-"), names[1].hasSuffix(".slice")
+            else { continue }
+            if let number = UInt32(names[1].dropFirst("user-".count).dropLast(".slice".count)) { return number }
+        }
+        return nil
+    }
+
     /// The groups of the hierarchy that systemd keeps: it has no controllers, or has systemd's name.
     private static func groups(in text: String) -> [Substring] {
         text.split(separator: "\n").compactMap { line in

@@ -25,15 +25,21 @@ final class ConversationPrompter: Prompter {
     /// Asks on the terminal.
     private let prompter: any Prompter
     private let seat: SignInSeat
-    private let mayType: @Sendable () -> Bool
+    private let mayWait: @Sendable (PromptSensor) -> Bool
+    private let mayType, mayTry: @Sendable () -> Bool
 
-    /// - Parameter mayType: called before each question with a field. False refuses it.
+    /// - Parameters:
+    ///   - mayWait: whether a sensor may wait beside the program's conversation.
+    ///   - mayType: called before each question with a field. False refuses it.
+    ///   - mayTry: called with each answer that was typed. False drops it unchecked.
     init(
         _ dialog: SignInDialog, for query: SignInQuery, _ subject: Subject, prompter: any Prompter, seat: SignInSeat,
-        mayType: @escaping @Sendable () -> Bool
+        mayWait: @escaping @Sendable (PromptSensor) -> Bool, mayType: @escaping @Sendable () -> Bool,
+        mayTry: @escaping @Sendable () -> Bool
     ) {
         (self.dialog, self.query, self.subject) = (dialog, query, subject)
-        (self.prompter, self.seat, self.mayType) = (prompter, seat, mayType)
+        (self.prompter, self.seat) = (prompter, seat)
+        (self.mayWait, self.mayType, self.mayTry) = (mayWait, mayType, mayTry)
     }
 
     func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
@@ -45,6 +51,16 @@ final class ConversationPrompter: Prompter {
 
     func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
         if question.kind.isTyped, !mayType() { return .unavailable(.notInteractive) }
+        let outcome = put(question, caller, live)
+        switch consume outcome {
+        case .entered(let secret):
+            guard mayTry() else { return .unavailable(.notInteractive) }
+            return .entered(secret)
+        case let outcome: return outcome
+        }
+    }
+
+    private func put(_ question: PromptQuestion, _ caller: PromptCaller, _ live: LiveQuestion) -> PromptOutcome {
         guard caller.terminal != nil, !query.isRemote else { return converse(question, live) }
         let outcome = prompter.ask(question, on: caller.asking(subject.userID), live: live)
         guard Self.foundNoPlace(outcome), query.mayAsk else { return outcome }
@@ -71,8 +87,12 @@ final class ConversationPrompter: Prompter {
     // MARK: the conversation
 
     private func converse(_ question: PromptQuestion, _ live: LiveQuestion) -> PromptOutcome {
-        let refusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: subject.processID, of: subject.userID)
-        let sensors = refusal == nil ? question.sensors : []
+        var refusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: subject.processID, of: subject.userID)
+        var sensors = refusal == nil ? Array(question.sensors.indices) : []
+        if !sensors.isEmpty {
+            sensors.removeAll { !mayWait(question.sensors[$0]) }
+            if sensors.isEmpty { refusal = .terminalForbidden }
+        }
         let field = query.mayAsk ? Self.words(for: question.kind) : nil
         // A sensor waits only while the person is told of it.
         guard field != nil || !(sensors.isEmpty || query.isSilent) else {
@@ -80,17 +100,17 @@ final class ConversationPrompter: Prompter {
         }
         if let notice = question.notice { dialog.complain(notice.string) }
         if let consequence = question.missConsequence { dialog.tell(consequence.string) }
-        let lines = sensors.map(\.text.string)
+        let lines = sensors.map { question.sensors[$0].text.string }
         guard let field else {
             for line in lines { dialog.tell(line) }
-            return wait(for: nil, question, sensors.indices, live)
+            return wait(for: nil, question, sensors, live)
         }
         let text = lines.isEmpty ? "\(field.first): " : "\(lines.joined(separator: " ")) \(field.other): "
         guard let answered = dialog.ask(text) else {
             // The person still has the question before this one.
             return .unavailable(.notInteractive)
         }
-        return wait(for: answered, question, sensors.indices, live)
+        return wait(for: answered, question, sensors, live)
     }
 
     /// The words of a field: as the only way, and beside sensors. Nil for what no conversation asks.
@@ -104,10 +124,10 @@ final class ConversationPrompter: Prompter {
 
     /// - Parameter answered: readable when the person has typed; nil when they cannot.
     private func wait(
-        for answered: PollableCancellation?, _ question: PromptQuestion, _ sensors: Range<Int>, _ live: LiveQuestion
+        for answered: PollableCancellation?, _ question: PromptQuestion, _ sensors: [Int], _ live: LiveQuestion
     ) -> PromptOutcome {
         live.showingUpdates(with: { [dialog] in dialog.update($0.text.string) }) {
-            live.noteShown(sensors: Array(sensors))
+            live.noteShown(sensors: sensors)
             let deadline = ContinuousClock.now.advanced(by: SignInLimits.question)
             while ContinuousClock.now < deadline {
                 var polled = [live.cancellation.descriptor, answered?.descriptor ?? -1].map {

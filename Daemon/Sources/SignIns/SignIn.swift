@@ -8,9 +8,11 @@ import OwnerKeys
 import Owners
 import Passcodes
 import ProcessFacts
+import PromptProtocol
 import Prompting
 import Refusals
 import Sessions
+import Settings
 import UnixSocket
 import Vault
 
@@ -19,6 +21,8 @@ struct SignIn: Sendable {
     let parts: SignInParts
     let socket: UnixSocket
     let peer: PeerCredentials
+    /// Who runs the program, if it is root's; nil for one of the machine.
+    let userBehind: UInt32?
     let dialog: SignInDialog
     let cancellation: RequestCancellation
 
@@ -43,7 +47,7 @@ struct SignIn: Sendable {
 
     private func authenticate(_ query: SignInQuery, _ terminal: SharedDescriptor?) -> SignInAnswer {
         do {
-            guard let user = rights.subject(named: query.user),
+            guard let user = subject(named: query.user),
                 let stay = try parts.services.owners.enterKnown(user)
             else { return .unavailable(.nobody) }
             return try withExtendedLifetime(stay) { try prove(query, terminal, stay.account) }
@@ -51,6 +55,12 @@ struct SignIn: Sendable {
             report(error)
             return .unavailable(.fault)
         }
+    }
+
+    /// A program of root that a user runs asks about this user: by `su` nobody guesses at the passcode of somebody else, has them touch a
+    /// sensor, or learns how many tries they have left.
+    private func subject(named name: String) -> SystemUser? {
+        SignInRights(userID: userBehind ?? peer.userID, users: parts.users).subject(named: name)
     }
 
     private func prove(
@@ -102,12 +112,12 @@ struct SignIn: Sendable {
     }
 
     private func mayTypePasscode(_ account: OwnerAccount) -> Bool {
-        guard !rights.isAdministrator else { return true }
-        return account.knownAttempts().map { $0.failedCount < SignInLimits.triesOfUser } ?? false
+        account.knownAttempts().map { $0.failedCount < rights.tryLimit } ?? false
     }
 
     private func prompter(for query: SignInQuery, _ account: OwnerAccount) -> ConversationPrompter {
-        let tries = HeldTry(parts.tries, for: account.user.id) { [weak account] in account?.knownAttempts()?.failedCount
+        let tries = HeldTry(parts.tries, for: account.user.id, limit: rights.tryLimit) { [weak account] in
+            account?.knownAttempts()?.failedCount
         }
         let isAdministrator = rights.isAdministrator
         let subject = ConversationPrompter.Subject(
@@ -116,7 +126,10 @@ struct SignIn: Sendable {
             isAdministrator: isAdministrator)
         return ConversationPrompter(
             dialog, for: query, subject, prompter: account.evaluator.prompter, seat: parts.seat,
-            mayType: { isAdministrator || tries.renew() })
+            mayWait: { [parts, userBehind] in
+                isAdministrator && userBehind == nil || parts.prompts.lets($0.kind)
+            }, mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
+            mayTry: { !isAdministrator || tries.renew() })
     }
 
     // MARK: logins
@@ -261,6 +274,14 @@ struct SignIn: Sendable {
     /// The detail is for the person who runs the daemon; it names no secret and no value of a caller.
     private func report(_ error: any Error) {
         parts.services.log.error("a sign-in failed", metadata: ["cause": "\(error)"])
+    }
+}
+
+extension PromptConfiguration {
+    /// Whether a sensor may wait beside a question of a program's conversation. Nobody knows where that is shown: the program may have made a
+    /// terminal at which nobody looks, and a face is not even shown on purpose.
+    fileprivate func lets(_ sensor: PromptSensor.Kind) -> Bool {
+        (sensor == .face ? facePolicy : fingerPolicy) == .any
     }
 }
 

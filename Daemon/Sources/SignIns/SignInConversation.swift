@@ -1,6 +1,7 @@
 import Cancellations
 import Dispatch
 import Refusals
+import Sessions
 import Synchronization
 import Threading
 import UnixSocket
@@ -29,6 +30,11 @@ final class SignInConversation: Sendable {
         finished = try PollableCancellation()
     }
 
+    /// Who runs the module's program, if it is root's; nil for one of the machine.
+    var userBehind: UInt32? {
+        peer.userID == 0 ? parts.users.behind(channel.socket, peer, parts.services.facts) : nil
+    }
+
     /// The daemon ends. Returns at once, on any thread.
     func end() {
         ending.cancel()
@@ -52,7 +58,7 @@ final class SignInConversation: Sendable {
     private func startWorker(_ request: ModuleMessage, _ terminal: SharedDescriptor?) {
         // A module that has told of a change may leave: the change is made all the same, and so at the daemon's end.
         let signIn = SignIn(
-            parts: parts, socket: channel.socket, peer: peer, dialog: dialog,
+            parts: parts, socket: channel.socket, peer: peer, userBehind: userBehind, dialog: dialog,
             cancellation: request.isCarriedOut ? RequestCancellation() : cancellation)
         worker.enter()
         do throws(ThreadShortage) {

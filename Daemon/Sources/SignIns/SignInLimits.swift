@@ -24,6 +24,9 @@ enum SignInLimits {
     static let endSeconds = 10
     /// From this many wrong passcodes in a row on, a program of the user may not have one tried: it could be any of theirs.
     static let triesOfUser: UInt32 = 3
+    /// The same for all sign-ins. Everybody at the machine can type at the login, and everybody in the network at `sshd`. So they get the
+    /// tries that bring no pause, and nearer to the end of a chip's tries they get nobody.
+    static let triesOfAll: UInt32 = 4
     /// Connections at once: of one process, of the processes of one user, and of all. Each costs two threads and three descriptors.
     static let connections = ShareLimits(ofProgram: 8, ofOwner: 16, total: 128)
     /// What users leave to root in any case.

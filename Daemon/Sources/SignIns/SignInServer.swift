@@ -6,6 +6,7 @@ import Logging
 package import Passcodes
 package import ProcessFacts
 package import Sessions
+package import Settings
 import Synchronization
 import Threading
 package import UnixSocket
@@ -15,6 +16,8 @@ package import UnixSocket
 package final class SignInServer: Sendable {
     private struct State {
         var running: [ObjectIdentifier: SignInConversation] = [:]
+        /// Who runs those programs of root that are not the machine's own.
+        var behind: [ObjectIdentifier: UInt32] = [:]
         var isStopped = false
     }
 
@@ -29,15 +32,16 @@ package final class SignInServer: Sendable {
     ///     goes on with it.
     ///   - services: those of the programs' sessions.
     ///   - sessions: tells who sits at this machine.
+    ///   - prompts: say where sensors may wait.
     ///   - policy: which new login passwords may be passcodes.
     package init(
-        listening listener: UnixSocket, services: SessionServices, sessions: any SessionRecords, policy: PasscodePolicy,
-        users: SignInUsers = .ofMachine
+        listening listener: UnixSocket, services: SessionServices, sessions: any SessionRecords,
+        prompts: PromptConfiguration, policy: PasscodePolicy, users: SignInUsers = .ofMachine
     ) throws(SystemCallError) {
         self.listener = listener
         let seat = SignInSeat(
             sessions: sessions, facts: services.facts, shownConsole: { SignInSeat.consoleOfMachine() })
-        parts = SignInParts(services: services, users: users, seat: seat, policy: policy)
+        parts = SignInParts(services: services, users: users, seat: seat, prompts: prompts, policy: policy)
         ending = try PollableCancellation()
     }
 
@@ -86,7 +90,7 @@ package final class SignInServer: Sendable {
         }
         do throws(ThreadShortage) {
             try Threads.start("ostiary-sign-in") { [self] in
-                conversation.run()
+                if admit(conversation) { conversation.run() }
                 remove(conversation)
             }
         } catch {
@@ -107,9 +111,33 @@ package final class SignInServer: Sendable {
         }
     }
 
+    /// Whether the user who runs a program of root, such as `sudo`, has a place left. On the conversation's own thread: a helper tells who it
+    /// is, and a name is looked up.
+    private func admit(_ conversation: SignInConversation) -> Bool {
+        let peer = conversation.peer
+        // One person may have 65,536 numbers without a name (subuid(5)), each with a user's share.
+        guard peer.userID == 0 || parts.users.numbered(peer.userID) != nil else { return false }
+        guard let user = conversation.userBehind else { return true }
+        let isAdmitted = state.withLock { state in
+            guard Self.hasPlace(behind: user, among: state.behind.values) else { return false }
+            state.behind[ObjectIdentifier(conversation)] = user
+            return true
+        }
+        if !isAdmitted { parts.services.log.warning("too many sign-ins", metadata: ["run by user": "\(user)"]) }
+        return isAdmitted
+    }
+
     private func remove(_ conversation: SignInConversation) {
-        state.withLock { _ = $0.running.removeValue(forKey: ObjectIdentifier(conversation)) }
+        state.withLock { state in
+            state.running.removeValue(forKey: ObjectIdentifier(conversation))
+            state.behind.removeValue(forKey: ObjectIdentifier(conversation))
+        }
         running.leave()
+    }
+
+    /// Programs of root that one user runs have a user's share: others sign in meanwhile.
+    static func hasPlace(behind userID: UInt32, among running: some Sequence<UInt32>) -> Bool {
+        running.count(where: { $0 == userID }) < SignInLimits.connections.ofOwner
     }
 
     /// Users leave room for root's programs, which sign everybody in.
@@ -128,6 +156,7 @@ struct SignInParts: Sendable {
     let services: SessionServices
     let users: SignInUsers
     let seat: SignInSeat
+    let prompts: PromptConfiguration
     let policy: PasscodePolicy
     let tries = TypedTries()
 }

@@ -153,6 +153,8 @@ struct MigrationTests {
         #expect(outcome.items == UInt32(Self.itemCount) && outcome.registrations == 1 && outcome.leftItems == 0)
         #expect(throws: (any Error).self, "connections of the former part end") { try other.list() }
         client.end()
+        let registered = try machine.client(as: Self.ada).log().filter { $0.event == "application-register" }
+        #expect(registered.map { "\($0.object) \($0.operation)" } == ["org.example.app store-import"])
         try expectMigrated(machine, hasPasscode: passcode != nil)
         try machine.restart()
         machine.prompter.always { $0.kind.factor == nil ? .confirm : .text(BrokerFixture.passcode) }

@@ -24,4 +24,16 @@ struct ControlGroupsTests {
     func `every other group is none`(text: String) {
         #expect(!ControlGroups.areOfSystemUnit(text))
     }
+
+    @Test(
+        arguments: [
+            ("0::/user.slice/user-1000.slice/session-2.scope\n", 1000),
+            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/user-7.slice\n", 1000),
+            ("4:cpu:/user.slice/user-7.slice\n1:name=systemd:/user.slice/user-9.slice/a.scope\n", 9),
+            ("0::/system.slice/ssh.service\n", nil), ("0::/user.slice\n", nil), ("0::/\n", nil), ("", nil),
+            ("0::/user.slice/user-x.slice/a\n", nil), ("0::/system.slice/user.slice/user-1000.slice\n", nil),
+        ] as [(String, UInt32?)])
+    func `a user's slice says who runs a program`(text: String, userID: UInt32?) {
+        #expect(ControlGroups.user(in: text) == userID)
+    }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Glibc
 import OstiaryMessages
@@ -133,6 +134,35 @@ struct LoginTests {
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
         #expect(try state(stage) == .never)
         #expect(try stage.records(SignInStage.ada, "passcode-ignore-login").last?.hasPrefix("done") == true)
+    }
+
+    @Test func `a passcode entered meanwhile does not overrule an owner who wants no login to try`() throws {
+        let stage = try SignInStage()
+        let account = stage.account()
+        try account.login.set(.trying(failed: true))
+        let (begun, goOn, done) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        Thread {
+            try? account.vault.write("test") { writer in
+                begun.signal()
+                goOn.wait()
+                try writer.setAttempts(
+                    AttemptRecord(
+                        owner: account.id, subject: LoginBinding.subject, failedCount: 0,
+                        delayState: Data(LoginState.never.encoded)))
+            }
+        }.start()
+        begun.wait()
+        Thread {
+            try? account.login.passcodeWasEntered()
+            done.signal()
+        }.start()
+        // It has looked at the state by now, and waits to write.
+        usleep(200_000)
+        goOn.signal()
+        done.wait()
+        #expect(try state(stage) == .never)
     }
 
     // MARK: changes

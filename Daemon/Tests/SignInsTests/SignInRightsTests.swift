@@ -40,6 +40,14 @@ struct SignInRightsTests {
         #expect(rights(of: SignInStage.ada.id).owner(named: "ada") == nil)
     }
 
+    @Test(
+        arguments: [
+            ("1000", 1000), ("0\n", 0), ("4294967295", nil), ("", nil), ("-1", nil), ("4294967296", nil), (nil, nil),
+        ] as [(String?, UInt32?)])
+    func `the kernel says whose login began a process`(text: String?, userID: UInt32?) {
+        #expect(SignInUsers.loggedIn(text) == userID)
+    }
+
     // MARK: typed secrets of users
 
     @Test func `a user's programs have three tries in a row, together`() {
@@ -51,6 +59,30 @@ struct SignInRightsTests {
         #expect(tries.hold(for: 2, after: 2), "those of another user are others")
         tries.release(for: 1)
         #expect(tries.hold(for: 1, after: 1))
+    }
+
+    @Test func `root's programs have four tries in a row, with those of the user's programs`() {
+        let tries = TypedTries()
+        #expect(tries.hold(for: 1, after: 1))
+        #expect(tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll))
+        #expect(tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll))
+        #expect(!tries.hold(for: 1, after: 1, limit: SignInLimits.triesOfAll), "three are under way, one was wrong")
+        #expect(!tries.hold(for: 1, after: 1))
+        #expect(tries.hold(for: 2, after: 3, limit: SignInLimits.triesOfAll))
+        #expect(!tries.hold(for: 3, after: 4, limit: SignInLimits.triesOfAll))
+    }
+
+    @Test func `a question of root's program holds no try, and its answer does`() {
+        let tries = TypedTries()
+        let (first, second) = (HeldTry(tries, for: 1, limit: 4) { 3 }, HeldTry(tries, for: 1, limit: 4) { 3 })
+        #expect(first.isLeft() && second.isLeft())
+        #expect(first.renew())
+        #expect(!second.renew(), "the other answer is not checked yet")
+        #expect(second.isLeft())
+        #expect(first.isLeft(), "it lets go of the try that was checked")
+        #expect(second.renew())
+        #expect(!HeldTry(tries, for: 1, limit: 4) { 4 }.isLeft())
+        #expect(!HeldTry(tries, for: 1, limit: 4) { nil }.isLeft(), "nobody can tell the count")
     }
 
     @Test func `a program holds one try from its question to the next one`() {
@@ -93,7 +125,10 @@ struct SignInRightsTests {
     private final class Process: HeldProcess {
         let id: Int32 = 7
         private let terminal: Int32
-        init(onTerminal terminal: Int32) { self.terminal = terminal }
+        private let groups: String?
+        init(onTerminal terminal: Int32, in groups: String? = "0::/system.slice/getty@tty2.service\n") {
+            (self.terminal, self.groups) = (terminal, groups)
+        }
 
         func status() throws(FactFailure) -> ProcessStatus {
             let fields = "7 (login) S 1 7 7 \(terminal) 7" + String(repeating: " 0", count: 40)
@@ -101,11 +136,16 @@ struct SignInRightsTests {
             return status
         }
         func executable() throws(FactFailure) -> ExecutedFile { throw .unreadable }
-        func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool { throw .unreadable }
+        func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool { throw .unreadable }
         func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { throw .unreadable }
         func content() throws(FactFailure) -> ExecutedContent { throw .unreadable }
         func isInOwnNamespace() throws(FactFailure) -> Bool { true }
-        func controlGroups() throws(FactFailure) -> String { throw .unreadable }
+        func isInOwnUserNamespace() throws(FactFailure) -> Bool { true }
+        func userID() throws(FactFailure) -> UInt32 { 0 }
+        func controlGroups() throws(FactFailure) -> String {
+            guard let groups else { throw .unreadable }
+            return groups
+        }
         func exit() throws(FactFailure) -> SharedDescriptor { throw .unreadable }
     }
 
@@ -128,6 +168,17 @@ struct SignInRightsTests {
         #expect(
             seat.refusal(usually: .withoutSession, processID: 7, nil, isAdministrator: true) == .withoutSession,
             "the process has ended")
+    }
+
+    @Test(
+        arguments: [
+            "0::/user.slice/user-1002.slice/session-2.scope\n",
+            "0::/user.slice/user-1002.slice/user@1002.service/app.slice/a.service\n", "0::/\n", nil,
+        ] as [String?])
+    func `su on the shown console has no sensor of the user whom it asks for`(groups: String?) {
+        let refusal = seat.refusal(
+            usually: .withoutSession, processID: 7, Process(onTerminal: 4 << 8 | 2, in: groups), isAdministrator: true)
+        #expect(refusal == .withoutSession)
     }
 
     @Test func `in a locked session the user's own locker has a sensor, and root's program has none`() {

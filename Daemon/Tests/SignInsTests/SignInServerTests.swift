@@ -7,6 +7,8 @@ import Owners
 import ProcessFacts
 import PromptProtocol
 import Prompting
+import SecretMemory
+import Settings
 import Synchronization
 import TerminalTestSupport
 import Testing
@@ -46,7 +48,6 @@ struct SignInServerTests {
         #expect(try stage.answer(Message.query("eve"), asUser: ada) == refused)
         #expect(try stage.answer(Message.query("root"), asUser: ada) == refused)
         #expect(try stage.answer(Message.query("no-such-user"), asUser: ada) == refused)
-        #expect(try stage.answer(Message.query(), asUser: 77) == refused)
         #expect(try stage.records(SignInStage.eve).isEmpty, "it leaves no record with others")
     }
 
@@ -73,7 +74,7 @@ struct SignInServerTests {
         #expect(try stage.failedCount() == 0)
     }
 
-    @Test func `a user's program may have three wrong passcodes tried, root's as many as anybody`() throws {
+    @Test func `a user's program may have three wrong passcodes tried, and root's one more`() throws {
         let stage = try SignInStage()
         let module = try stage.module(asUser: SignInStage.ada.id)
         try module.send(Message.query())
@@ -94,6 +95,93 @@ struct SignInServerTests {
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
         #expect(
             try stage.answer(Message.query(), typing: BrokerFixture.passcode, asUser: SignInStage.ada.id) == Message.ok)
+    }
+
+    /// Everybody in the network can type at `sshd`. A chip looks at no passcode any more after ten.
+    @Test func `sign-ins bring no pause and take no more than four tries, however often others type`() throws {
+        let stage = try SignInStage()
+        for _ in 1...4 {
+            let module = try stage.module()
+            try module.send(Message.query())
+            var message = try module.next()
+            while !message.starts(with: Message.head + [0x04]) { message = try module.next() }
+            try module.send(Message.typed("wrong"))
+            _ = try module.next()
+            module.hangUp()
+        }
+        try eventually("the tries are counted") { try stage.failedCount() == 4 }
+        for remote in ["", "far.example"] {
+            #expect(try stage.answer(Message.query(remote: remote)) == Message.unavailable(.nothingToProve))
+        }
+        #expect(try stage.failedCount() == 4)
+        #expect(try stage.account().keeper.attempts().remaining == .zero, "the owner's own programs ask at once")
+        _ = try stage.account().keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `numbers without a name have no place`() throws {
+        let stage = try SignInStage()
+        for number in 70_000..<70_200 as Range<UInt32> {
+            #expect(throws: NeverHappened.self, "it is sent away without a word") {
+                _ = try stage.module(asUser: number)
+            }
+        }
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `su for another user is asked nothing, and tells nothing`() throws {
+        let (stage, sensor) = try stageWithSensor()
+        let refused = Message.unavailable(.nobody)
+        for asker in [SignInStage.eve.id, SignInUsers.unknown] {
+            stage.runPrograms(by: asker)
+            for user in ["ada", "grace", "no-such-user", "root"] {
+                #expect(try stage.answer(Message.query(user)) == refused)
+            }
+        }
+        #expect(sensor.armedCount == 0)
+        #expect(try stage.failedCount() == 0)
+        #expect(try stage.records().isEmpty)
+        stage.runPrograms(by: SignInStage.ada.id)
+        let module = try stage.module()
+        try module.send(Message.query())
+        #expect(try module.next() == Self.askedBesideSensor, "sudo asks about the user who runs it")
+    }
+
+    @Test func `one user who runs sudo again and again keeps nobody else from signing in`() throws {
+        let stage = try SignInStage()
+        stage.runPrograms(by: SignInStage.eve.id)
+        var modules: [ScriptedModule] = []
+        for _ in 1...16 {
+            let module = try stage.module()
+            try module.send(Message.query("eve"))
+            #expect(try module.next() == Self.asked)
+            modules.append(module)
+        }
+        #expect(try ScriptedModule(connectedTo: stage.path).receive().isEmpty, "it is sent away without a word")
+        for user in [nil, SignInStage.ada.id] {
+            stage.runPrograms(by: user)
+            #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+        }
+        stage.runPrograms(by: SignInStage.eve.id)
+        modules.removeLast().hangUp()
+        try eventually("its place is free") {
+            try ScriptedModule(connectedTo: stage.path).receive() == Message.hello
+        }
+        withExtendedLifetime(modules) {}
+    }
+
+    @Test func `answers that come at once have no more tries than one after the other`() throws {
+        let stage = try SignInStage()
+        let modules = try (1...8).map { _ in try stage.module() }
+        for module in modules { try module.send(Message.query()) }
+        for module in modules { #expect(try module.next() == Self.asked) }
+        for module in modules { try module.send(Message.typed("wrong")) }
+        for module in modules {
+            // What comes first: a complaint about the wrong passcode, or that nothing is tried.
+            _ = try module.next()
+            module.hangUp()
+        }
+        #expect(try stage.failedCount() <= 4)
     }
 
     // MARK: sensors
@@ -124,6 +212,34 @@ struct SignInServerTests {
         let (stage, sensor) = try stageWithSensor()
         #expect(try stage.answer(Message.query(flags: 1)) == Message.unavailable(.nothingToProve))
         #expect(sensor.armedCount == 0)
+    }
+
+    /// A program of the person may run sudo where nobody looks, and the person sits before the camera.
+    @Test func `a face makes nobody root beside a conversation that a user's program may have begun`() throws {
+        let face = ScriptedSensor([.biometry], .face)
+        let stage = try SignInStage(sensors: AddedAuthenticators(authenticators: [face]))
+        stage.runPrograms(by: SignInStage.ada.id)
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+        #expect(try stage.answer(Message.query(flags: 0)) == Message.unavailable(.nothingToProve))
+        #expect(
+            try stage.answer(Message.query(), typing: BrokerFixture.passcode, asUser: SignInStage.ada.id) == Message.ok)
+        #expect(face.armedCount == 0)
+        stage.runPrograms(by: nil)
+        face.prepare([ScriptedSensor.proves()])
+        #expect(try stage.answer(Message.query(service: "gdm", flags: 0)).starts(with: Message.head + [0x03]))
+        try eventually("at a greeter it may") { face.armedCount == 1 }
+    }
+
+    @Test(arguments: [TerminalPolicy.any, .login, .never])
+    func `a finger waits beside a conversation as the settings say`(policy: TerminalPolicy) throws {
+        let sensor = ScriptedSensor([.biometry])
+        var prompts = PromptConfiguration()
+        prompts.fingerPolicy = policy
+        let stage = try SignInStage(sensors: AddedAuthenticators(authenticators: [sensor]), prompts: prompts)
+        stage.runPrograms(by: SignInStage.ada.id)
+        let module = try stage.module()
+        try module.send(Message.query())
+        #expect(try module.next() == (policy == .any ? Self.askedBesideSensor : Self.asked))
     }
 
     @Test func `a remote host arms no sensor`() throws {

@@ -34,7 +34,10 @@ final class SignInStage {
     private var server: SignInServer
 
     /// The effective user of processes that connect.
-    private final class Asker: Sendable { let userID = Mutex<UInt32>(SignInStage.root) }
+    private final class Asker: Sendable {
+        let userID = Mutex<UInt32>(SignInStage.root)
+        let behind = Mutex<UInt32?>(nil)
+    }
 
     init(
         sensors: AddedAuthenticators = .none, prompts: PromptConfiguration = PromptConfiguration(),
@@ -60,13 +63,14 @@ final class SignInStage {
         let users = [ada, eve, grace]
         let server = try SignInServer(
             listening: listener, services: broker.services, sessions: sessions,
-            policy: PasscodePolicy(exposure: .offline),
+            prompts: broker.configuration.prompts, policy: PasscodePolicy(exposure: .offline),
             users: SignInUsers(
                 peer: { socket in
                     let peer = try socket.peerCredentials()
                     return PeerCredentials(
                         processID: peer.processID, userID: asker.userID.withLock { $0 }, groupID: peer.groupID)
-                }, named: { name in users.first { $0.name == name } }, numbered: { id in users.first { $0.id == id } }))
+                }, named: { name in users.first { $0.name == name } }, numbered: { id in users.first { $0.id == id } },
+                behind: { _, _, _ in asker.behind.withLock { $0 } }))
         Thread { server.run() }.start()
         return server
     }
@@ -121,6 +125,9 @@ final class SignInStage {
         guard try module.receive() == Message.hello else { throw NeverHappened(what: "the daemon greets") }
         return module
     }
+
+    /// Root's programs that connect from now on are run by this user; nil for the machine's own.
+    func runPrograms(by userID: UInt32?) { asker.behind.withLock { $0 = userID } }
 
     /// What a request comes to.
     func answer(_ request: [UInt8], asUser userID: UInt32 = root) throws -> [UInt8] {

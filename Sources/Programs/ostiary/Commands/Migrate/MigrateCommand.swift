@@ -56,16 +56,24 @@ struct MigrateCommand: ParsableCommand {
             try former.noteCopy(leaving: result.left)
             StandardError.line(
                 "Copied \(result.outcome.items) items and \(result.outcome.registrations) registered programs.")
+            if result.hasPasscode { StandardError.line(Self.advice) }
         } catch {
             export.end()
             throw error
         }
     }
 
+    /// The machine's daemon keeps the person's programs from the passcode. Until now they could read it.
+    private static let advice =
+        "Your passcode came along through programs of your own, which others of them can watch. Change it now: "
+        + "`ostiary passcode change`."
+
     private static let interrupted = CommandError.notMigrated(
         "The copy was not finished, so it does not count. Your own store is as it was; run the command again.")
 
-    private func copy(from export: StoreExport) throws -> (outcome: WireImportOutcome, left: UInt32) {
+    private func copy(from export: StoreExport) throws -> (
+        outcome: WireImportOutcome, left: UInt32, hasPasscode: Bool
+    ) {
         guard let first = try export.nextPart() else { throw Self.interrupted }
         let counts = try TransferCounts(first.head)
         _ = try OstiaryClient.shared.importPart(
@@ -74,7 +82,8 @@ struct MigrateCommand: ParsableCommand {
         var done = 0
         while let part = try export.nextPart() {
             if let outcome = try OstiaryClient.shared.importPart(part, interaction: nil) {
-                return (outcome, counts.keys + (counts.items - min(counts.items, outcome.items)))
+                let left = counts.keys + (counts.items - min(counts.items, outcome.items))
+                return (outcome, left, counts.hasPasscode)
             }
             done += 1
             progress.update(done)
@@ -85,6 +94,7 @@ struct MigrateCommand: ParsableCommand {
 
 /// The counts of the first part: `Documentation/formats/migration.md`.
 private struct TransferCounts {
+    let hasPasscode: Bool
     let items: UInt32
     let keys: UInt32
 
@@ -95,6 +105,7 @@ private struct TransferCounts {
                     + "copied.")
         }
         func number(at place: Int) -> UInt32 { head[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        hasPasscode = head[1] == 1
         (items, keys) = (number(at: 2), min(number(at: 10), UInt32.max / 2))
     }
 }
