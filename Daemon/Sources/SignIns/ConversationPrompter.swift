@@ -78,7 +78,7 @@ final class ConversationPrompter: Prompter {
     private static func isMissingPlace(_ reason: PromptUnavailability) -> Bool {
         switch reason {
         case .terminalRefused, .notInteractive, .displayRefused, .dialogFailed, .untrusted, .promptFailed, .unshowable,
-            .sensorRefused:
+            .sensorRefused, .placeRefused:
             true
         case .otherUser, .coolingDown, .tooManyWaiting: false
         }

@@ -52,7 +52,7 @@ final class SignInChannel: Sendable {
                 try unsafe socket.receive(into: $0, expecting: .descriptor)
             }
             let passed =
-                received.descriptor < 0 ? nil : PassedDescriptor(taking: received.descriptor, orClient: false)
+                received.descriptor < 0 ? nil : PassedDescriptor(taking: received.descriptor)
             guard received.count > 0, !received.hasSurplusDescriptors else { return .ended }
             return .message(try ModuleMessage(bytes, count: received.count), passed?.descriptor)
         } catch { return .ended }
