@@ -25,7 +25,7 @@
 enum {
   ANSWER_HEAD = 88,             // bytes of an answer about a process, without the path
   LOOK_REQUEST = 8,
-  NAMESAKE_REQUEST = 28,
+  NAMESAKE_REQUEST = 20,
   NAMESAKE_ANSWER = 12,
   PASSES_DESCRIPTORS = 1,       // the flag of a request
   DESCRIPTORS = LISTENER + 1,   // the open /proc/self/fd
@@ -136,7 +136,6 @@ static int answer_namesake(const struct request *request, int is_confined) {
       .user = get_word(bytes + 8),
       .number = get_word(bytes + 12),
       .session = (int32_t)get_word(bytes + 16),
-      .device = get_number(bytes + 20, 8),
   };
   uint32_t process = 0;
   answer[1] = is_confined ? (unsigned char)find_namesake(PROCESSES, &terminal, &process) : NAMESAKE_UNREADABLE;

@@ -43,13 +43,11 @@ package final class IdentityHelper: Sendable {
         }
     }
 
-    /// A process of the user, in another session, whose controlling terminal has the same number and may be another one.
-    ///
-    /// - Parameter device: the one on which the terminal's file lies.
+    /// A process of the user, in another session, whose controlling terminal has the same number.
     package func namesake(
-        ofTerminal number: UInt32, on device: UInt64, besidesSession session: Int32, of userID: UInt32
+        ofTerminal number: UInt32, besidesSession session: Int32, of userID: UInt32
     ) throws(FactFailure) -> Int32? {
-        switch try ask(.namesake(ofTerminal: number, on: device, besidesSession: session, of: userID)) {
+        switch try ask(.namesake(ofTerminal: number, besidesSession: session, of: userID)) {
         case .namesake(let processID): return processID
         case .failure(let failure): throw failure
         case .look: throw .unreadable
