@@ -254,7 +254,7 @@ struct IdentityHelperTests {
         #expect(try NativeBuild.output(of: "/usr/bin/setpriv", arguments + [identity.socket.path]) == "0")
     }
 
-    @Test func `a daemon that does not read ends the helper after two seconds`() throws {
+    @Test func `a daemon that does not read ends the helper after half a second`() throws {
         let identity = try IdentityHelper()
         let connection = try identity.connect()
         connection.stopWaiting()
