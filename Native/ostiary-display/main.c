@@ -22,7 +22,7 @@ enum {
   ANSWER_HEAD = 8,
   MAXIMUM_DISPLAY = 9 + MAXIMUM_NAME,  // of one display in an answer
   MAXIMUM_REQUESTS = 16,
-  LIFE_SECONDS = 20,  // the service manager allows 30
+  LIFE_MILLISECONDS = 20000,  // the service manager allows 30 seconds
 };
 
 static const struct allowed_call calls[] = {
@@ -137,7 +137,7 @@ int main(int count, char **arguments) {
   uid_t daemon = take_socket(GIVEN_CONNECTION);
   if (!is_served(daemon)) fail("another account than the socket's owner has connected\n");
   // A user's folder may be a file system of the user's own, whose server never answers.
-  limit_time(LIFE_SECONDS);
+  limit_time(LIFE_MILLISECONDS);
   if (begin_filter(0) != 0) fail("the kernel does not filter system calls\n");
   if (begin_conversation() == 0) serve();
   _exit(0);

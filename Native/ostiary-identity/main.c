@@ -25,12 +25,13 @@
 enum {
   ANSWER_HEAD = 88,             // bytes of an answer about a process, without the path
   LOOK_REQUEST = 8,
-  NAMESAKE_REQUEST = 28,
+  NAMESAKE_REQUEST = 20,
   NAMESAKE_ANSWER = 12,
   PASSES_DESCRIPTORS = 1,       // the flag of a request
   DESCRIPTORS = LISTENER + 1,   // the open /proc/self/fd
   PROCESSES = DESCRIPTORS + 1,  // the open /proc of a confined helper
-  LOOK_SECONDS = 2,
+  LOOK_MILLISECONDS = 500,      // of which it needs less than one
+  SEARCH_MILLISECONDS = 2000,   // through all processes
 };
 
 // MARK: what it may do
@@ -136,7 +137,6 @@ static int answer_namesake(const struct request *request, int is_confined) {
       .user = get_word(bytes + 8),
       .number = get_word(bytes + 12),
       .session = (int32_t)get_word(bytes + 16),
-      .device = get_number(bytes + 20, 8),
   };
   uint32_t process = 0;
   answer[1] = is_confined ? (unsigned char)find_namesake(PROCESSES, &terminal, &process) : NAMESAKE_UNREADABLE;
@@ -160,8 +160,8 @@ static void serve(int is_confined) {
   struct request request;
   int result = begin_conversation();
   while (result == 0 && receive_message(&request) == 0) {
-    // A process can hold up who opens its maps. The service manager starts this one again.
-    limit_time(LOOK_SECONDS);
+    // A process can hold up who opens its maps, and all others wait meanwhile. The service manager starts this one again.
+    limit_time(request.bytes[0] == 'N' ? SEARCH_MILLISECONDS : LOOK_MILLISECONDS);
     result = answer_request(&request, is_confined);
     limit_time(0);
     if (request.descriptor >= 0) close(request.descriptor);

@@ -12,10 +12,7 @@
 #include "../shared/facts.h"
 
 enum {
-  MAXIMUM_TEXT = 65536,        // of a file below /proc
-  MAXIMUM_DESCRIPTORS = 4096,  // of a process; one that has more is not excused
-  SLAVE_MAJOR = 136,           // of pseudo-terminals (devices.txt of Linux)
-  FIRST_SLAVE_INODE = 3,       // of pseudo-terminal 0 in each devpts
+  MAXIMUM_TEXT = 65536,  // of a file below /proc
 };
 
 // MARK: folders and texts
@@ -100,82 +97,6 @@ static int is_in_container(int process, char *text, size_t capacity) {
   return line[strcspn(line, "\t\n")] == '\t';
 }
 
-// MARK: another terminal of that number
-
-struct descriptor_search {
-  const struct terminal *terminal;
-  char *mounts;  // the text of /proc/PID/mountinfo
-  unsigned count;
-  int has_another;
-};
-
-enum mounted { IS_OTHER_KIND, IS_OTHER_TERMINAL, MAY_BE_SAME_TERMINAL };
-
-// What a file of the mount with this number is, whose inode is that of the terminal. Mounts of other namespaces have no line.
-static enum mounted kind_of_mount(const char *mounts, unsigned long number, uint64_t terminal_device) {
-  for (const char *line = mounts; *line;) {
-    const char *end = strchrnul(line, '\n');
-    char *next;
-    if (strtoul(line, &next, 10) == number && next != line) {
-      strtoul(next, &next, 10);  // the parent
-      unsigned long major = strtoul(next, &next, 10);
-      if (*next != ':') return MAY_BE_SAME_TERMINAL;
-      unsigned long minor = strtoul(next + 1, &next, 10);
-      // Behind the optional fields and a hyphen stands the type. No field before it holds a blank.
-      const char *type = memmem(next, (size_t)(end - next), " - ", 3);
-      if (!type) return MAY_BE_SAME_TERMINAL;
-      if (strncmp(type + 3, "devpts ", 7) != 0) return IS_OTHER_KIND;
-      return makedev((unsigned)major, (unsigned)minor) == terminal_device ? MAY_BE_SAME_TERMINAL : IS_OTHER_TERMINAL;
-    }
-    line = *end ? end + 1 : end;
-  }
-  return MAY_BE_SAME_TERMINAL;
-}
-
-static int find_field(const char *text, const char *name, unsigned long *value) {
-  const char *place = strstr(text, name);
-  if (!place) return -1;
-  char *end;
-  *value = strtoul(place + strlen(name), &end, 10);
-  return *end == '\n' ? 0 : -1;
-}
-
-// 1 ends the search: the process has the terminal itself open, or that cannot be excluded.
-static int visit_descriptor(int folder, const char *name, void *context) {
-  struct descriptor_search *search = context;
-  char text[4096];
-  unsigned long mount, inode;
-  if (++search->count > MAXIMUM_DESCRIPTORS) return 1;
-  // Both lines are among the first, and some descriptors say a lot more.
-  if (read_text(folder, name, text, sizeof(text)) < 0 && errno != EFBIG) {
-    // A descriptor that was closed meanwhile says nothing.
-    return errno != ENOENT && errno != ESRCH;
-  }
-  if (find_field(text, "\nmnt_id:\t", &mount) != 0 || find_field(text, "\nino:\t", &inode) != 0) return 1;
-  if (inode != (unsigned long)minor(search->terminal->number) + FIRST_SLAVE_INODE) return 0;
-  switch (kind_of_mount(search->mounts, mount, search->terminal->device)) {
-    case IS_OTHER_KIND:
-      return 0;
-    case IS_OTHER_TERMINAL:
-      search->has_another = 1;
-      return 0;
-    case MAY_BE_SAME_TERMINAL:
-      return 1;
-  }
-  return 1;
-}
-
-// Whether the process has a pseudo-terminal of the same number open that lies in another devpts, and not the terminal itself.
-//
-// CAP_SYS_PTRACE opens /proc/PID/fdinfo to this helper and not /proc/PID/fd. A description there has mount and inode, and the inode
-// of a pseudo-terminal follows from its number. Everything that is not plainly another terminal may be the terminal itself.
-static int uses_another(int process, const struct terminal *terminal, char *text, size_t capacity) {
-  if (major(terminal->number) != SLAVE_MAJOR) return 0;
-  if (read_text(process, "mountinfo", text, capacity) < 0) return 0;
-  struct descriptor_search search = {.terminal = terminal, .mounts = text};
-  return each_number(process, "fdinfo", visit_descriptor, &search) == 0 && search.has_another;
-}
-
 // MARK: all processes
 
 struct process_search {
@@ -192,7 +113,9 @@ static int is_namesake(int process, const struct terminal *terminal) {
   if (read_text(process, "stat", text, sizeof(text)) < 0 || parse_status(text, &status) != 0) return 0;
   if (status.terminal != terminal->number || status.session == terminal->session) return 0;
   if (status.state == 'Z' || status.state == 'X') return 0;
-  return !is_in_container(process, text, sizeof(text)) && !uses_another(process, terminal, text, sizeof(text));
+  // Its descriptors could tell that it uses another terminal. They are not looked at: who reads the description of an epoll instance
+  // waits for its owner, without an end, and no signal ends the wait.
+  return !is_in_container(process, text, sizeof(text));
 }
 
 static int visit_process(int processes, const char *name, void *context) {

@@ -57,8 +57,8 @@ void give_up_rights(unsigned capability) {
   }
 }
 
-void limit_time(int seconds) {
-  struct itimerval timer = {.it_value = {.tv_sec = seconds}};
+void limit_time(int milliseconds) {
+  struct itimerval timer = {.it_value = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000}};
   if (setitimer(ITIMER_REAL, &timer, NULL) != 0) fail("there is no timer\n");
 }
 

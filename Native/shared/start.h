@@ -31,7 +31,7 @@ int is_served(uid_t account);
 int begin_conversation(void);
 
 // The time for what follows, 0 for no limit any more. What the kernel holds up longer ends the process with SIGALRM.
-void limit_time(int seconds);
+void limit_time(int milliseconds);
 
 // Ends the process with a word on standard error. `words` ends with a line feed.
 _Noreturn void fail(const char *words);

@@ -76,12 +76,15 @@ final class HelpedProcess: HeldProcess {
     func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName {
         let before = try anyLook()
         let isOfMachine = before.mount.map { mounts.contains($0) } ?? false
-        // A mount keeps its number as long as somebody executes a file on it, and another one may get it then.
+        // A mount keeps its number as long as somebody executes a file on it, and another one may get it then. A mount that a user takes
+        // out of the machine's goes on without a place: its paths begin at its own root, where the user chose the names. So the path is
+        // also that of before the mounts were read.
         let look = try look(renewing: false)
         guard look.file == file, before.file == file, let path = look.path else {
             return ExecutedName(path: look.path ?? "", isTrue: false)
         }
-        let isOfMachineNow = isOfMachine && look.mount == before.mount && !look.file.isDeleted && !Self.isDeleted(path)
+        let isInPlace = isOfMachine && look.mount == before.mount && path == before.path
+        let isOfMachineNow = isInPlace && !look.file.isDeleted && !Self.isDeleted(path)
         return ExecutedName(path: path, isTrue: isOfMachineNow || ExecutedFile(at: path) == file)
     }
 

@@ -24,8 +24,7 @@ package struct HelperFacts: CallerFacts {
     package func namesake(
         of terminal: TerminalFact, for status: ProcessStatus, of userID: UInt32
     ) throws(FactFailure) -> Int32? {
-        try helper.namesake(
-            ofTerminal: status.terminalDevice, on: terminal.file.device, besidesSession: status.session, of: userID)
+        try helper.namesake(ofTerminal: status.terminalDevice, besidesSession: status.session, of: userID)
     }
 
     package func hasLogin(of userID: UInt32, on line: String) -> Bool { LoginRecords.hasLogin(of: userID, on: line) }

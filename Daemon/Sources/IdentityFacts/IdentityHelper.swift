@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 package import HelperProcesses
 package import ProcessFacts
 import Synchronization
@@ -15,7 +16,7 @@ package final class IdentityHelper: Sendable {
         package var turn: Duration = .seconds(4)
         /// The service manager may have to start the helper.
         package var greeting: Duration = .seconds(4)
-        /// After as much, the helper ends itself.
+        /// After half a second with one process, and two with all of them, the helper ends itself.
         package var answer: Duration = .seconds(2)
 
         package init() {}
@@ -26,6 +27,7 @@ package final class IdentityHelper: Sendable {
     /// Taken by the thread whose question is on the connection. A lock has no limit.
     private let turn = DispatchSemaphore(value: 1)
     private let connection = Mutex(Connection())
+    private let holdUps = Mutex(HoldUps())
 
     package init(_ socket: HelperSocket, patience: Patience = Patience()) {
         (self.socket, self.patience) = (socket, patience)
@@ -35,34 +37,57 @@ package final class IdentityHelper: Sendable {
     ///
     /// - Parameter passing: whether the helper is to pass descriptors, too. It may pass fewer of them than there are, and none.
     package func look(at folder: SharedDescriptor, passing: Bool) throws(FactFailure) -> ProcessLook {
-        let question = IdentityQuestion.look(at: folder, passing: passing)
-        switch try ask(question) {
+        let userID = Self.user(of: folder)
+        if let userID, holdUps.withLock({ $0.isPaused(userID, at: .now) }) { throw .unreadable }
+        switch try ask(.look(at: folder, passing: passing), ofUser: userID) {
         case .look(let look): return look
         case .failure(let failure): throw failure
         case .namesake: throw .unreadable
         }
     }
 
-    /// A process of the user, in another session, whose controlling terminal has the same number and may be another one.
-    ///
-    /// - Parameter device: the one on which the terminal's file lies.
+    /// A process of the user, in another session, whose controlling terminal has the same number.
     package func namesake(
-        ofTerminal number: UInt32, on device: UInt64, besidesSession session: Int32, of userID: UInt32
+        ofTerminal number: UInt32, besidesSession session: Int32, of userID: UInt32
     ) throws(FactFailure) -> Int32? {
-        switch try ask(.namesake(ofTerminal: number, on: device, besidesSession: session, of: userID)) {
+        switch try ask(.namesake(ofTerminal: number, besidesSession: session, of: userID)) {
         case .namesake(let processID): return processID
         case .failure(let failure): throw failure
         case .look: throw .unreadable
         }
     }
 
-    private func ask(_ question: IdentityQuestion) throws(FactFailure) -> IdentityAnswer {
+    /// The effective user of a process. Nil below `hidepid`, where the daemon does not see whose it is.
+    private static func user(of folder: SharedDescriptor) -> UInt32? {
+        var status = stat()
+        return unsafe fstat(folder.number, &status) == 0 ? status.st_uid : nil
+    }
+
+    /// - Parameter userID: the user whose process the question is about, where it is one.
+    private func ask(
+        _ question: IdentityQuestion, ofUser userID: UInt32? = nil
+    ) throws(FactFailure) -> IdentityAnswer {
         let milliseconds = Int(patience.turn / .milliseconds(1))
         guard turn.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { throw .unreadable }
         defer { turn.signal() }
-        guard let answer = connection.withLock({ $0.ask(question, at: socket, patience) }) else { throw .unreadable }
-        return answer
+        // Those that waited behind the user's process ask about the user's others.
+        if let userID, holdUps.withLock({ $0.isPaused(userID, at: .now) }) { throw .unreadable }
+        switch connection.withLock({ $0.ask(question, at: socket, patience) }) {
+        case .answered(let answer): return answer
+        case .heldUp: if let userID { holdUps.withLock { $0.note(userID, at: .now) } }
+        case .unanswered: break
+        }
+        throw .unreadable
     }
+}
+
+/// What came of a question.
+private enum Asked {
+    case answered(IdentityAnswer)
+    /// The helper had the question, and ended or stayed silent over it.
+    case heldUp
+    /// There is no helper, or no answer that has the form of one.
+    case unanswered
 }
 
 /// The connection, and its number of the next question.
@@ -75,26 +100,35 @@ private struct Connection: ~Copyable, Sendable {
         case answered(IdentityAnswer)
         /// The helper hung up.
         case ended
-        /// It gave no answer in time, or one that has not its form.
+        case silent
+        /// It gave an answer that has not its form.
         case failed
     }
 
+    /// A helper that hangs up sooner did not do so over the question.
+    private static let soon: Duration = .milliseconds(100)
+
     init() {}
 
-    /// Nil when there is no helper, or no answer of one.
     mutating func ask(
         _ question: IdentityQuestion, at socket: HelperSocket, _ patience: IdentityHelper.Patience
-    ) -> IdentityAnswer? {
+    ) -> Asked {
         if let kept = helper.take() {
+            let begin = ContinuousClock.now
             switch ask(question, kept, patience) {
-            case .answered(let answer): return answer
-            case .failed: return nil
-            case .ended: break  // Maybe long ago: it says nothing of this question, and another helper is asked once.
+            case .answered(let answer): return .answered(answer)
+            case .silent: return .heldUp
+            case .failed: return .unanswered
+            // Maybe long ago: it says nothing of this question, and another helper is asked once.
+            case .ended: if ContinuousClock.now - begin >= Self.soon { return .heldUp }
             }
         }
-        guard let made = try? Helper(.activated(socket), greetingWithin: patience.greeting) else { return nil }
-        guard case .answered(let answer) = ask(question, made, patience) else { return nil }
-        return answer
+        guard let made = try? Helper(.activated(socket), greetingWithin: patience.greeting) else { return .unanswered }
+        switch ask(question, made, patience) {
+        case .answered(let answer): return .answered(answer)
+        case .silent, .ended: return .heldUp
+        case .failed: return .unanswered
+        }
     }
 
     /// Keeps the helper only if it answered: what comes behind another answer belongs to nobody's question.
@@ -106,7 +140,7 @@ private struct Connection: ~Copyable, Sendable {
         switch helper.wait(until: .now.advanced(by: patience.answer), stoppedBy: -1) {
         case .message: break
         case .ended: return .ended
-        case .timedOut, .stopped: return .failed
+        case .timedOut, .stopped: return .silent
         }
         switch helper.receive(atMost: IdentityAnswer.byteCount, expecting: UnixSocket.passedDescriptorCount) {
         case .message(let bytes, let descriptors):

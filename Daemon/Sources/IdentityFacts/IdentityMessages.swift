@@ -32,9 +32,9 @@ struct IdentityQuestion {
     }
 
     static func namesake(
-        ofTerminal number: UInt32, on device: UInt64, besidesSession session: Int32, of userID: UInt32
+        ofTerminal number: UInt32, besidesSession session: Int32, of userID: UInt32
     ) -> IdentityQuestion {
-        let rest = bigEndian(userID) + bigEndian(number) + bigEndian(session) + bigEndian(device)
+        let rest = bigEndian(userID) + bigEndian(number) + bigEndian(session)
         return IdentityQuestion(kind: .namesake, flags: 0, rest: rest, folder: nil)
     }
 

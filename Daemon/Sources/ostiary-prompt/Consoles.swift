@@ -11,6 +11,10 @@ protocol Consoles {
 
     /// Asks for a switch, which happens later.
     func activate(_ number: UInt16) throws(SystemCallError)
+
+    /// Whether no other program draws on this program's console, as the display server of a session that got its number does: that program
+    /// would have screen and keys. To be asked when the console is here, because the kernel then forgets a program that has ended.
+    var isFree: Bool { get }
 }
 
 extension Consoles {
@@ -22,6 +26,8 @@ extension Consoles {
 struct KernelConsoles: Consoles {
     private static let stateCall: UInt = 0x5603  // VT_GETSTATE
     private static let switchCall: UInt = 0x5606  // VT_ACTIVATE
+    private static let controlCall: UInt = 0x5601  // VT_GETMODE
+    private static let drawingCall: UInt = 0x4B3B  // KDGETMODE
     /// The driver of consoles (Linux' devices.txt). Its number 0 is whichever console is active.
     private static let driver: UInt64 = 4
     static let numbers: ClosedRange<UInt16> = 1...63
@@ -50,10 +56,21 @@ struct KernelConsoles: Consoles {
             throw SystemCallError("ioctl", subject: "VT_ACTIVATE")
         }
     }
+
+    var isFree: Bool {
+        // struct vt_mode, whose first byte is VT_AUTO (0) unless a program decides over switches; KD_TEXT (0) unless one draws.
+        var control = [UInt8](repeating: .max, count: 8)
+        var drawing: CInt = -1
+        guard unsafe ioctl(STDIN_FILENO, Self.controlCall, &control) == 0,
+            unsafe ioctl(STDIN_FILENO, Self.drawingCall, &drawing) == 0
+        else { return false }
+        return control[0] == 0 && drawing == 0
+    }
 }
 
 #if OSTIARY_TEST_OPTIONS
-    /// Consoles of a test. A file names the active one, and the test's terminal is the standard input.
+    /// Consoles of a test. A file names the active one, a second one says that another program draws on the console, and the test's terminal
+    /// is the standard input.
     struct PlayedConsoles: Consoles {
         let path: String
         let own: UInt16? = 8
@@ -73,5 +90,7 @@ struct KernelConsoles: Consoles {
         func activate(_ number: UInt16) throws(SystemCallError) {
             guard ConsoleFile(path: path).remember(number) else { throw SystemCallError("write", subject: path) }
         }
+
+        var isFree: Bool { unsafe access(path + ".taken", F_OK) != 0 }
     }
 #endif

@@ -55,6 +55,7 @@ struct TrustedPlace {
             guard ContinuousClock.now < deadline else { return .displayFailed }
             if let end = pause(Self.step, watch) { return end }
         }
+        guard consoles.isFree else { return .displayFailed }
         return pause(Self.settling, watch)
     }
 

@@ -52,6 +52,7 @@ struct SystemDaemon {
         signIns?.stop()
         server.stop()
         broker.close()
+        lock.release()
         log.notice("ended")
         // Not exit(3): a session that did not end in time may still use what exit(3) tears down.
         _exit(0)

@@ -195,6 +195,35 @@ struct HelperFactsTests {
         #expect(try name(process.processID) == ExecutedName(path: "/usr/bin/true", isTrue: false))
     }
 
+    /// As with a disk image that a user may mount, and detach while programs on it run.
+    @Test(.enabled(if: hasNamespaces, "this user may have no namespace"))
+    func `a mount that is detached while its number is looked for names nobody`() throws {
+        let mount = folder.path("mount")
+        try FileManager.default.createDirectory(atPath: mount, withIntermediateDirectories: false)
+        let script = """
+            mount -t tmpfs none \(mount); mkdir -p \(mount)/usr/bin; cp /usr/bin/sleep \(mount)/usr/bin/true
+            \(mount)/usr/bin/true 600 & read line; umount -l \(mount); exec /usr/bin/sleep 600
+            """
+        let pipe = try PipeEnds()
+        let process = try SpawnedProcess(
+            "/usr/bin/unshare", ["-Urm", "/bin/sh", "-ec", script], descriptors: [pipe.reader.number, -1, -1])
+        let path = mount + "/usr/bin/true"
+        try eventually("the program runs") { children(of: process.processID).contains { executed(by: $0) == path } }
+        let program = try #require(children(of: process.processID).first { executed(by: $0) == path })
+        defer { kill(program, SIGKILL) }
+        let number = pipe.writer.number
+        let mounts = MachineMounts {
+            let text = try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(program)/mountinfo"))
+            _ = write(number, "\n", 1)
+            try? eventually("the mount is detached") { executed(by: program) == "/usr/bin/true" }
+            return text
+        }
+        let held = HelpedProcess(
+            try ProcessFolder(of: program, nil), helper.helper, mounts, freshness: .seconds(1))
+        let file = try held.executable()
+        #expect(try held.name(of: file) == ExecutedName(path: "/usr/bin/true", isTrue: false))
+    }
+
     @Test func `a deleted program has no name, also if another takes its place or it has another name`() throws {
         let (path, other) = (folder.path("tool"), folder.path("other"))
         let process = try sleeper(at: path)

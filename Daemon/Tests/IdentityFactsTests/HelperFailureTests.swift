@@ -100,6 +100,35 @@ struct HelperFailureTests {
         #expect(ContinuousClock.now - begin < .seconds(5))
     }
 
+    /// Each user could otherwise stop the looks of all others, with one process after the other.
+    @Test func `the processes of a user who held the helper up are not looked at for a while`() throws {
+        let helper = try RunningHelper(false: ["hang"])
+        let facts = helper.facts(patience: Self.short)
+        #expect(throws: FactFailure.unreadable) { try facts.hold(getpid()).executable() }
+        let other = try SpawnedProcess("/bin/sleep", ["600"])
+        let begin = ContinuousClock.now
+        for _ in 0..<20 {
+            #expect(throws: FactFailure.unreadable) { try facts.hold(other.processID).executable() }
+        }
+        #expect(ContinuousClock.now - begin < Self.short.answer, "the helper was not asked")
+        withExtendedLifetime(helper) {}
+    }
+
+    @Test func `a pause is longer each time, up to a minute, and is forgiven`() {
+        var holdUps = HoldUps()
+        var now = ContinuousClock.now
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            holdUps.note(1000, at: now)
+            #expect(holdUps.isPaused(1000, at: now + .seconds(seconds) - .milliseconds(1)))
+            #expect(!holdUps.isPaused(1001, at: now))
+            now += .seconds(seconds)
+            #expect(!holdUps.isPaused(1000, at: now))
+        }
+        now += HoldUps.memory
+        holdUps.note(1000, at: now)
+        #expect(!holdUps.isPaused(1000, at: now + .seconds(1)))
+    }
+
     @Test func `without a helper nothing is known`() throws {
         let folder = try TestFolder()
         let socket = HelperSocket(path: folder.path("socket"), helperUserID: getuid(), managerUserID: getuid())

@@ -39,6 +39,8 @@ final class RunningHelper: Sendable {
     /// The process of the helper that runs; nil when none does.
     var process: Int32? { children(of: manager.processID).first }
 
+    var helper: IdentityFacts.IdentityHelper { IdentityFacts.IdentityHelper(socket) }
+
     func facts(freshness: Duration = .seconds(1), patience: IdentityFacts.IdentityHelper.Patience = .init())
         -> HelperFacts
     {

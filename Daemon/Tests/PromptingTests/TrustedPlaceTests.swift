@@ -221,6 +221,14 @@ extension RealPromptTests {
             #expect(asking.wait() == .unavailable(.placeRefused(.notReached)))
         }
 
+        @Test func `a console on which another program draws is no place, and shows no sign`() throws {
+            try Data().write(to: URL(fileURLWithPath: activePath + ".taken"))
+            let asking = try ask(prompter(), PromptQuestion.passcode.atTrustedPlace)
+            #expect(asking.wait() == .unavailable(.placeRefused(.notReached)))
+            try eventually("the former console is back") { active == [0, 2] && !isFormerKept }
+            #expect(!console.shows("otter") && !console.shows("Passcode"))
+        }
+
         @Test func `a sign is typed where it is seen, and is for nothing else`() throws {
             let question = PromptQuestion(.newSign, operation: DisplayText("set your sign")).atTrustedPlace
             let asking = try ask(prompter(), question)

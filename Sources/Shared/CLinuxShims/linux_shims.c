@@ -474,7 +474,6 @@ int ostiary_reads_end(int descriptor) {
   if (fstatfs(descriptor, &status) != 0) return 0;
   switch ((uint32_t)status.f_type) {
     case TMPFS_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC:
     case 0xCA451A4E:  // bcachefs
     case 0x2FC12FC1:  // ZFS
       return 1;

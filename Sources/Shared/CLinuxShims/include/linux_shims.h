@@ -208,8 +208,8 @@ int ostiary_end_read_lease(int descriptor);
 // XFS, Btrfs or F2FS. tmpfs does not. 1 or 0.
 int ostiary_dates_mapped_stores(int descriptor);
 
-// Whether each read of the file ends, because the kernel alone serves its file system: those above, bcachefs, tmpfs, overlayfs or ZFS. A
-// network, or a process of a user, serves others. 1 or 0.
+// Whether each read of the file ends, because the kernel alone serves its file system: those above, bcachefs, tmpfs or ZFS. A
+// network, or a process of a user, serves others. An overlay can lie over such a one: users may mount both. 1 or 0.
 int ostiary_reads_end(int descriptor);
 
 // A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.
