@@ -30,7 +30,7 @@ public struct ProcessPrompter: PlacingPrompter {
 
     /// A display that has not shown the question within this time counts as not answering. A first start without a font
     /// cache takes more than a second.
-    static let drawPatience: Duration = .seconds(10)
+    package var drawPatience: Duration = .seconds(10)
 
     /// - Parameters:
     ///   - helpers: how the programs that ask are reached.
@@ -253,7 +253,7 @@ public struct ProcessPrompter: PlacingPrompter {
         _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, _ caller: PromptCaller,
         _ live: LiveQuestion, _ shown: ShownSensors?
     ) -> Interruption? {
-        let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
+        let drawDeadline = ContinuousClock.now.advanced(by: drawPatience)
         var isShown = false
         let limit = Duration.seconds(configuration.timeLimitSeconds) + Self.stuckPatience
         let deadline = ContinuousClock.now.advanced(by: limit)
