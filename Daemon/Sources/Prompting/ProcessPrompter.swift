@@ -31,7 +31,7 @@ public struct ProcessPrompter: PlacingPrompter {
 
     /// A display that has not shown the question within this time counts as not answering. A first start without a font
     /// cache takes more than a second.
-    static let drawPatience: Duration = .seconds(10)
+    package var drawPatience: Duration = .seconds(10)
     /// The service of the trusted place admits one question, and needs a moment after the last one.
     private static let placePatience: Duration = .seconds(5)
     /// The longest time of a question at the trusted place, below the time that the service manager gives it
@@ -318,7 +318,7 @@ public struct ProcessPrompter: PlacingPrompter {
         _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, timeLimitSeconds: Int,
         _ caller: PromptCaller, _ live: LiveQuestion, _ shown: ShownSensors?
     ) -> Interruption? {
-        let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
+        let drawDeadline = ContinuousClock.now.advanced(by: drawPatience)
         var isShown = false
         let limit = Duration.seconds(timeLimitSeconds) + Self.stuckPatience
         let deadline = ContinuousClock.now.advanced(by: limit)
