@@ -30,6 +30,8 @@ let testOptions: [SwiftSetting] =
     ? [.define("OSTIARY_TEST_OPTIONS", .when(configuration: .debug))] : [.define("OSTIARY_TEST_OPTIONS")]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+/// The part of it without cryptography.
+let processes: Target.Dependency = .product(name: "OstiaryProcesses", package: "Ostiary")
 let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
 let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
@@ -101,7 +103,7 @@ let package = Package(
             dependencies: ["AuthenticatorRequests", "ExactNames", "Threading", cbor, crypto, cryptoExtras, shared],
             swiftSettings: strict),
         // Threads of the daemon, which blocks by design.
-        .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
+        .target(name: "Threading", dependencies: [processes, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(
             name: "TPMEnclave", dependencies: [shared, crypto, "CTSS2", "Enclave", "Threading"],
@@ -113,8 +115,8 @@ let package = Package(
             name: "AuditLog", dependencies: [shared, crypto, "ExactNames", "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         // Both sides of the way to a helper.
-        .target(name: "HelperProcesses", dependencies: [shared, "Threading"], swiftSettings: strict),
-        .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(name: "HelperProcesses", dependencies: [processes, "Threading"], swiftSettings: strict),
+        .target(name: "PromptProtocol", dependencies: [processes], swiftSettings: strict),
         // The daemon's configuration.
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
         // Facts of this machine about callers.
@@ -130,12 +132,13 @@ let package = Package(
             swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(
-            name: "PromptProgram", dependencies: [shared, "HelperProcesses", "PromptProtocol"], swiftSettings: strict),
+            name: "PromptProgram", dependencies: [processes, "HelperProcesses", "PromptProtocol"],
+            swiftSettings: strict),
         // Tells when USB devices are plugged in or out.
         .target(name: "DeviceEvents", dependencies: [systemd, "Threading"], swiftSettings: adapter),
         .target(name: "FingerprintReader", dependencies: [shared, messageBus], swiftSettings: strict),
         // Both sides of the helper that talks to PAM.
-        .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(name: "PAMProtocol", dependencies: [processes, "PromptProtocol"], swiftSettings: strict),
         .target(
             name: "PAMBiometry", dependencies: [shared, "HelperProcesses", "PromptProtocol", "PAMProtocol"],
             swiftSettings: strict),
@@ -146,7 +149,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SessionLocks", dependencies: [shared, messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
-        .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
+        .target(name: "AssociationFiles", dependencies: [processes, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(
             name: "Refusals", dependencies: [shared, "Passcodes", "PromptProtocol", "Prompting"], swiftSettings: strict),
@@ -264,10 +267,10 @@ let package = Package(
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
-            name: "ostiary-prompt", dependencies: [shared, "HelperProcesses", "PromptProgram", "PromptProtocol"],
+            name: "ostiary-prompt", dependencies: [processes, "HelperProcesses", "PromptProgram", "PromptProtocol"],
             swiftSettings: strict + testOptions),
         .executableTarget(
-            name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
+            name: "ostiary-sheet", dependencies: [processes, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
@@ -277,10 +280,10 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
         // Both sides of the helper that speaks to a security key.
-        .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(name: "SecurityKeyProtocol", dependencies: [processes], swiftSettings: strict),
         // The devices of security keys: who may use one, and whether it is one.
         .target(
-            name: "KeyDevices", dependencies: [shared, "CExtendedAttributes", "SecurityKeyProtocol"],
+            name: "KeyDevices", dependencies: [processes, "CExtendedAttributes", "SecurityKeyProtocol"],
             swiftSettings: strict),
         // Cards at readers, through pcscd.
         .target(
@@ -296,15 +299,16 @@ let package = Package(
         .executableTarget(
             name: "ostiary-fido",
             dependencies: [
-                shared, "CFIDO2", "HelperProcesses", "KeyDevices", "SecurityKeyProtocol", "SystemCallFilter",
+                processes, "CFIDO2", "HelperProcesses", "KeyDevices", "SecurityKeyProtocol", "SystemCallFilter",
             ],
             swiftSettings: adapter + testOptions),
         .executableTarget(
             name: "ostiary-pam",
-            dependencies: [shared, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"], swiftSettings: adapter),
+            dependencies: [processes, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"],
+            swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-association",
-            dependencies: [shared, "AssociationFiles", "CCurl", "ExactNames", "HelperProcesses"],
+            dependencies: [processes, "AssociationFiles", "CCurl", "ExactNames", "HelperProcesses"],
             swiftSettings: adapter),
 
         // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.

@@ -2,7 +2,7 @@ import CLinuxShims
 import Glibc
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 import UnixSocket
 
 /// Asks on the passed terminal itself. Whether the caller is in its foreground is watched by the daemon, which ends the
