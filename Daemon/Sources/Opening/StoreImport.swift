@@ -2,6 +2,7 @@ package import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 package import Logging

@@ -6,6 +6,7 @@ import Dispatch
 import Foundation
 import Glibc
 import OstiaryMessages
+import Owners
 import ProcessFacts
 import ProtectedObjects
 import Refusals
@@ -14,6 +15,7 @@ import Synchronization
 import TerminalTestSupport
 import Testing
 import UnixSocket
+import Vault
 
 @testable import Broker
 @testable import BrokerTestSupport
@@ -218,6 +220,8 @@ private final class InterruptedFacts: CallerFacts {
         return step.withLock { if case .over(processID) = $0 { true } else { false } }
     }
 
+    var areOfCallersAccount: Bool { kernel.areOfCallersAccount }
+
     func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
         InterruptedProcess(try kernel.hold(processID, pidfd), self)
     }
@@ -242,18 +246,20 @@ private final class InterruptedProcess: HeldProcess {
     var id: Int32 { process.id }
     func executable() throws(FactFailure) -> ExecutedFile { try process.executable() }
 
-    func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool {
+    func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool {
         if kept.withLock({ $0 }) == nil {
             let status = try process.status()
             kept.withLock { $0 = status }
         }
         if facts.isPlayed(id) { return true }
-        return try process.executes(file)
+        return try process.executes(file, wholly: wholly)
     }
 
     func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { try process.name(of: file) }
     func content() throws(FactFailure) -> ExecutedContent { try process.content() }
     func isInOwnNamespace() throws(FactFailure) -> Bool { try process.isInOwnNamespace() }
+    func userID() throws(FactFailure) -> UInt32 { try process.userID() }
+    func isInOwnUserNamespace() throws(FactFailure) -> Bool { try process.isInOwnUserNamespace() }
 
     func status() throws(FactFailure) -> ProcessStatus {
         if let kept = kept.withLock({ $0 }) { return kept }

@@ -2,6 +2,7 @@ import CLinuxShims
 import Foundation
 import Glibc
 import HelperProcesses
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
