@@ -65,7 +65,7 @@ struct DoorClientRaceTests {
     @Test func `a request that comes while the last one leaves has a client that the connection knows`() throws {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
-        let named = try NamedClient(PassedClient(connection: nil, process: descriptor))
+        let named = try NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts())
         let clients = DoorClients(quota: stage.quota)
         let leaving = Mutex<ClientStay?>(nil)
         let (begin, left) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -101,7 +101,7 @@ struct DoorClientRaceTests {
     @Test func `a client that has ended is another one's for whom the same name comes`() throws {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
-        let named = try NamedClient(PassedClient(connection: nil, process: descriptor))
+        let named = try NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts())
         let clients = DoorClients(quota: stage.quota)
         let first = try clients.enter(named) { try stage.client(named) }
         let context = try first.client.contexts.open(keepingFactors: false)
@@ -118,7 +118,9 @@ struct DoorClientRaceTests {
         let stage = try Stage()
         let clients = DoorClients(quota: SlowRequestQuota(ShareLimits(ofProgram: 1000, total: 1000)))
         let others = try (0...SessionLimits.clientCount).map { _ in try Self.client() }
-        let named = try others.map { try NamedClient(PassedClient(connection: nil, process: $0.descriptor)) }
+        let named = try others.map {
+            try NamedClient(PassedClient(connection: nil, process: $0.descriptor), facts: KernelFacts())
+        }
         var stays = try named.dropLast().map { named in try clients.enter(named) { try stage.client(named) } }
         #expect(stays.count == SessionLimits.clientCount)
         let late = try #require(named.last)
@@ -132,7 +134,8 @@ struct DoorClientRaceTests {
     @Test func `requests for a client take places of the client's program, and none of the door's`() throws {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
-        let client = try stage.client(NamedClient(PassedClient(connection: nil, process: descriptor)))
+        let client = try stage.client(
+            NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts()))
         let quota = SlowRequestQuota(ShareLimits(ofProgram: 1, total: 10))
         let requests = SlowRequests(quota: quota, readings: quota, program: stage.program.ofOwner)
         let gate = DispatchSemaphore(value: 0)

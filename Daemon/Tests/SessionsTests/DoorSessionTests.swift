@@ -1,5 +1,5 @@
 import AccessControl
-import Authenticators
+@testable import Authenticators
 import CLinuxShims
 import Foundation
 import Glibc
