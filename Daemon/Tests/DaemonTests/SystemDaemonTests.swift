@@ -1,5 +1,7 @@
+import AccessControl
 import Foundation
 import Glibc
+import OstiaryMessages
 import StoreTestSupport
 import Synchronization
 import SystemDaemonTestSupport

@@ -1,4 +1,6 @@
 import AccessControl
+import AuditLog
+import Auditing
 import OstiaryMessages
 import Owners
 import StoreTestSupport
