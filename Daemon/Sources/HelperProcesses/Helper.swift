@@ -163,8 +163,9 @@ package struct Helper: ~Copyable, Sendable {
         // One byte more, so that a longer message is seen as one.
         var bytes = [UInt8](repeating: 0, count: limit + 1)
         var sender = ostiary_sender()
+        // The socket of an activated helper brings the sender with each message, which needs a place of its own.
         let byteCount = unsafe ostiary_receive(
-            channel.number, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_DESCRIPTORS), &sender)
+            channel.number, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_SENDER | OSTIARY_RECEIVE_DESCRIPTORS), &sender)
         guard byteCount >= 0 else { return .ended }
         let passed = [sender.descriptors.0, sender.descriptors.1, sender.descriptors.2]
             .prefix(Int(sender.descriptor_count)).map { SharedDescriptor(Descriptor(owning: $0)) }
