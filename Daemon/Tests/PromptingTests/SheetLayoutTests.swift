@@ -56,7 +56,8 @@ extension RealPromptTests {
             let window = try compositor.sheetWindow()
             #expect(window.x >= 0 && window.y >= 0, "\(window)")
             #expect(window.x + window.width <= 400 && window.y + window.height <= 300, "\(window)")
-            #expect(try compositor.blueRows() >= 20, "the button that continues is seen in its whole height")
+            // The compositor places the window before it draws its contents.
+            try eventually("the button that continues is seen in its whole height") { try compositor.blueRows() >= 20 }
             try compositor.type("typed", "-k", "Return")
             #expect(asking.wait() == .entered("typed", .passcode))
         }
