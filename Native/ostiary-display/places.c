@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,9 +69,9 @@ static enum outcome open_folder(const char *path, uid_t user, int *folder, struc
 }
 
 static enum outcome open_user_folder(uid_t user, int *folder, struct found *found) {
-  char path[64];
+  char path[PATH_MAX];
   int length = snprintf(path, sizeof(path), "%s/%lu", user_folders, (unsigned long)user);
-  if (length < 0 || (size_t)length >= sizeof(path)) return NONE;
+  if (length < 0 || (size_t)length >= sizeof(path)) return refusal(ENAMETOOLONG, found);
   return open_folder(path, user, folder, found);
 }
 
@@ -159,6 +160,7 @@ struct search {
   uid_t user;
   struct found *found;
   int connection;  // to the first one
+  int code;        // why one that somebody serves did not take the connection
 };
 
 static int visit_display(int folder, const char *file, void *context) {
@@ -171,6 +173,8 @@ static int visit_display(int folder, const char *file, void *context) {
   if (!is_name(search->kind, name)) return 0;
   unsigned before = found->count;
   enum outcome outcome = connect_to_file(search->kind, search->user, folder, file, found);
+  // Who ends by accident leaves the socket's file.
+  if (outcome == REFUSED && found->code != ECONNREFUSED) search->code = found->code;
   // Nobody knows whose session an X server of root's shows, so it is found by its name alone.
   if (outcome != CONNECTED || found->displays[before].user != search->user) {
     if (outcome == CONNECTED) close(found->descriptor);
@@ -187,8 +191,9 @@ static int visit_display(int folder, const char *file, void *context) {
 
 static enum outcome find_only(enum kind kind, uid_t user, int folder, struct found *found) {
   struct search search = {.kind = kind, .user = user, .found = found, .connection = -1};
-  int code = each_name(folder, ".", visit_display, &search) == 0 ? 0 : errno;
+  int code = each_name(folder, ".", visit_display, &search) == 0 ? search.code : errno;
   found->descriptor = -1;
+  found->code = 0;
   if (code != 0 && found->count == 0) return refusal(code, found);
   if (found->count == 1) {
     found->descriptor = search.connection;

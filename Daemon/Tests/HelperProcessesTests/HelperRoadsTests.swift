@@ -52,7 +52,8 @@ struct HelperRoadsTests {
             try String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8)
         }
         #expect(try text("cmdline") == Build.program("test-helper") + "\0")
-        #expect(try text("environ") == "PATH=/usr/bin:/bin\0")
+        #expect(
+            try text("environ") == "SWIFT_BACKTRACE=enable=no\0LC_ALL=C.UTF-8\0PATH=/usr/bin:/bin\0")
         helper.expectEnd()
     }
 

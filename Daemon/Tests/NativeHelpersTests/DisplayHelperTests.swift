@@ -118,6 +118,8 @@ struct DisplayHelperTests {
         let socket = try Descriptor(ostiary_unix_socket(), from: "socket")
         #expect(ostiary_bind_private(socket.number, displays.own + "/wayland-0") == 0)
         #expect(try displays.ask(1, "wayland-0") == Displays.nothing(2, code: ECONNREFUSED))
+        // One that has ended is none of those that are looked for.
+        #expect(try displays.ask(1) == Displays.nothing(1))
     }
 
     @Test func `a listener that takes no connection is refused at once`() throws {
@@ -126,6 +128,7 @@ struct DisplayHelperTests {
         let waiting = try UnixSocket.connect(to: displays.own + "/wayland-0")
         let start = ContinuousClock.now
         #expect(try displays.ask(1, "wayland-0") == Displays.nothing(2, code: EAGAIN))
+        #expect(try displays.ask(1) == Displays.nothing(2, code: EAGAIN))
         #expect(ContinuousClock.now - start < .seconds(10))
         withExtendedLifetime((listener, waiting)) {}
     }
@@ -234,7 +237,7 @@ struct DisplayHelperTests {
 
     @Test func `a request that brings a descriptor ends it`() throws {
         let null = try opened("/dev/null", O_RDONLY)
-        #expect(try Displays().connect().ask(Displays.request(1), [null.number]) == Answer([]))
+        #expect(try Displays().connect().ask(Displays.request(1), [null]) == Answer([]))
     }
 
     @Test func `each call that it does not need ends it`() throws {

@@ -80,11 +80,15 @@ struct HelperDisplaysTests {
         time.sleep(600)
         """
 
-    @Test func `a compositor at which nobody listens does not answer`() throws {
+    @Test func `a compositor that has ended is none, and one that takes no connection does not answer`() throws {
         let displays = try Displays()
         let former = try UnixSocket.listen(at: displays.own + "/wayland-0")
         former.shutdown()
+        #expect(find(displays) == "none")
+        let busy = try UnixSocket.listen(at: displays.own + "/wayland-1", backlog: 0)
+        let waiting = try UnixSocket.connect(to: displays.own + "/wayland-1")
         #expect(find(displays) == "noAnswer")
+        withExtendedLifetime((busy, waiting)) {}
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root makes files of another user"))

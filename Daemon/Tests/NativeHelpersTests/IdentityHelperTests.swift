@@ -58,7 +58,7 @@ struct IdentityHelperTests {
         let connection = try IdentityHelper().connect()
         let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.processID)/exe")
         for passing in [false, true] {
-            let answer = try connection.ask(look(passing: passing), [folder(of: process.processID).number])
+            let answer = try connection.ask(look(passing: passing), [folder(of: process.processID)])
             #expect(try withoutMount(answer) == expected(process.processID, path))
             #expect(answer.descriptors.isEmpty)
             #expect(try mounts(of: process.processID).contains(answer.number(80, 8)))
@@ -70,8 +70,8 @@ struct IdentityHelperTests {
         let connection = try IdentityHelper(isConfined: true).connect()
         let handle = try folder(of: process.processID)
         let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.processID)/exe")
-        #expect(try connection.ask(look(), [handle.number]).descriptors.isEmpty)
-        let answer = try connection.ask(look(passing: true), [handle.number])
+        #expect(try connection.ask(look(), [handle]).descriptors.isEmpty)
+        let answer = try connection.ask(look(passing: true), [handle])
         #expect(try withoutMount(answer) == expected(process.processID, path, which: 7))
         try #require(answer.descriptors.count == 3)
         for (descriptor, name) in zip(answer.descriptors, ["maps", "stat", "cgroup"]) {
@@ -92,7 +92,7 @@ struct IdentityHelperTests {
         process.end()
         for isConfined in [false, true] {
             let connection = try IdentityHelper(isConfined: isConfined).connect()
-            #expect(try connection.ask(look(passing: true), [handle.number]) == failure(1))
+            #expect(try connection.ask(look(passing: true), [handle]) == failure(1))
         }
     }
 
@@ -100,7 +100,7 @@ struct IdentityHelperTests {
     func `without its capability the helper is refused`() throws {
         let connection = try IdentityHelper().connect()
         let handle = try folder(of: 1)
-        #expect(try connection.ask(look(), [handle.number]) == failure(3))
+        #expect(try connection.ask(look(), [handle]) == failure(3))
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root has the capability"))
@@ -113,7 +113,7 @@ struct IdentityHelperTests {
             descriptors: [-1, pipe.program.number, -1])
         var byte: UInt8 = 0
         #expect(recv(pipe.daemon.number, &byte, 1, 0) == 1)
-        let answer = try IdentityHelper().connect().ask(look(), [folder(of: process.processID).number])
+        let answer = try IdentityHelper().connect().ask(look(), [folder(of: process.processID)])
         try #require(answer.bytes.count > 88)
         #expect(answer.bytes[1] == 0)
         #expect(answer.number(72, 4) == 65534)
@@ -134,7 +134,7 @@ struct IdentityHelperTests {
         let connection = try IdentityHelper().connect()
         let handle = try self.folder(of: process.processID)
         for _ in 0..<2000 {
-            let answer = try connection.ask(look(), [handle.number])
+            let answer = try connection.ask(look(), [handle])
             guard answer.bytes[1] == 0 else { continue }
             #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[88...], as: UTF8.self))
         }
@@ -148,7 +148,7 @@ struct IdentityHelperTests {
         let path = "/proc/\(process.processID)/exe"
         func target() -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: path) }
         try eventually("the copy runs") { target() == "/usr/bin/true" }
-        let answer = try IdentityHelper().connect().ask(look(), [self.folder(of: process.processID).number])
+        let answer = try IdentityHelper().connect().ask(look(), [self.folder(of: process.processID)])
         #expect(String(decoding: answer.bytes[88...], as: UTF8.self) == "/usr/bin/true")
         #expect(answer.number(16, 8) == UInt64(try status(folder.path("copy")).st_ino))
         #expect(answer.number(48, 8) == UInt64(try status("/proc/self/ns/mnt").st_ino))
@@ -173,13 +173,13 @@ struct IdentityHelperTests {
         let identity = try IdentityHelper()
         let handle = try folder(of: getpid())
         var first: RawConnection? = try identity.connect()
-        #expect(try first?.ask(look(), [handle.number]).bytes[1] == 0)
+        #expect(try first?.ask(look(), [handle]).bytes[1] == 0)
         let second = try RawConnection(to: identity.socket, of: identity)
         #expect(!second.isReadable(withinMilliseconds: 300))
         first = nil
         #expect(try second.receive() == Answer([1]))
         second.send([3, 3])
-        #expect(try second.ask(look(), [handle.number]).bytes[1] == 0)
+        #expect(try second.ask(look(), [handle]).bytes[1] == 0)
     }
 
     @Test(
@@ -189,12 +189,12 @@ struct IdentityHelperTests {
     func `nothing but the hand-over of nothing begins a conversation`(message: [UInt8]) throws {
         let identity = try IdentityHelper()
         #expect(try identity.greeted().ask(message) == Answer([]))
-        #expect(try identity.connect().ask(look(), [folder(of: getpid()).number]).bytes[1] == 0)
+        #expect(try identity.connect().ask(look(), [folder(of: getpid())]).bytes[1] == 0)
     }
 
     @Test func `a hand-over that brings a descriptor begins no conversation`() throws {
         let handle = try folder(of: getpid())
-        #expect(try IdentityHelper().greeted().ask([3, 3], [handle.number]) == Answer([]))
+        #expect(try IdentityHelper().greeted().ask([3, 3], [handle]) == Answer([]))
     }
 
     @Test(
@@ -207,8 +207,8 @@ struct IdentityHelperTests {
     func `a request of another form ends the connection, and the next one is served`(message: [UInt8]) throws {
         let identity = try IdentityHelper(isConfined: true)
         let handle = try folder(of: getpid())
-        #expect(try identity.connect().ask(message, [handle.number]) == Answer([]))
-        #expect(try identity.connect().ask(look(), [handle.number]).bytes[1] == 0)
+        #expect(try identity.connect().ask(message, [handle]) == Answer([]))
+        #expect(try identity.connect().ask(look(), [handle]).bytes[1] == 0)
     }
 
     @Test(arguments: [15, 17], [[0x4E, 0, 0, 0], [0x4E, 1, 0, 0]] as [[UInt8]])
@@ -224,11 +224,11 @@ struct IdentityHelperTests {
             try opened("/dev/null", O_RDONLY), try opened("/tmp"), try opened("/proc/self/status"),
             try opened("/proc/self/exe"),
         ]
-        let others = [[], [handle.number, handle.number], [handle.number, handle.number, handle.number]]
-        for descriptors in others + wrong.map({ [$0.number] }) {
+        let others = [[], [handle, handle], [handle, handle, handle]]
+        for descriptors in others + wrong.map({ [$0] }) {
             #expect(try identity.connect().ask(look(), descriptors) == Answer([]))
         }
-        #expect(try identity.connect().ask(look(), [handle.number]).bytes[1] == 0)
+        #expect(try identity.connect().ask(look(), [handle]).bytes[1] == 0)
         let process = identity.process.processID
         // Standard streams, listener and /proc/self/fd.
         try eventually("nothing is left of the connections") {
@@ -259,7 +259,7 @@ struct IdentityHelperTests {
         let connection = try identity.connect()
         connection.stopWaiting()
         let handle = try folder(of: getpid())
-        try eventually("its queue is full") { !connection.send(look(), [handle.number]) }
+        try eventually("its queue is full") { !connection.send(look(), [handle]) }
         #expect(identity.process.wait() == .killed(signal: SIGALRM, leftCore: false))
     }
 

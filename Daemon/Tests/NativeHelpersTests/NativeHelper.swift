@@ -77,8 +77,12 @@ final class RawConnection: Sendable {
         try self.socket.setReceiveTimeout(seconds: 20)
     }
 
-    @discardableResult func send(_ bytes: [UInt8], _ descriptors: [CInt] = []) -> Bool {
-        ostiary_send(socket.number, bytes, bytes.count, descriptors, CInt(descriptors.count)) == bytes.count
+    @discardableResult func send(_ bytes: [UInt8], _ descriptors: [SharedDescriptor] = []) -> Bool {
+        // A descriptor that only the call has is closed behind its last use.
+        withExtendedLifetime(descriptors) {
+            ostiary_send(socket.number, bytes, bytes.count, descriptors.map(\.number), CInt(descriptors.count))
+                == bytes.count
+        }
     }
 
     /// The next message; an empty one at the end of the connection.
@@ -94,7 +98,7 @@ final class RawConnection: Sendable {
         return Answer(Array(bytes[..<count]), descriptors.map { SharedDescriptor(Descriptor(owning: $0)) })
     }
 
-    func ask(_ bytes: [UInt8], _ descriptors: [CInt] = []) throws -> Answer {
+    func ask(_ bytes: [UInt8], _ descriptors: [SharedDescriptor] = []) throws -> Answer {
         send(bytes, descriptors)
         return try receive()
     }

@@ -49,7 +49,7 @@ struct RealModuleTests {
             try write(
                 "login",
                 "auth required \(typed)\nauth optional \(module) stash\n"
-                    + "session [ignore=ok default=bad] \(module)\n")
+                    + "session optional \(module)\nsession required pam_permit.so\n")
         }
 
         private func write(_ service: String, _ lines: String) throws {

@@ -196,7 +196,7 @@ struct SignInRightsTests {
     }
 
     @Test func `the shown console is one of the kernel's own`() {
-        #expect(SignInSeat.console(named: "tty2") == 4 << 8 | 2)
+        #expect(SignInSeat.console(named: "tty2") == UInt32(4 << 8 | 2))
         for name in ["tty0", "ttyS0", "pts/2", "tty64", ""] { #expect(SignInSeat.console(named: name) == nil) }
     }
 }

@@ -141,9 +141,10 @@ final class SignInStage {
     func answer(_ query: [UInt8], typing secret: String, asUser userID: UInt32 = root) throws -> [UInt8] {
         let module = try module(asUser: userID)
         try module.send(query)
-        guard try module.next().starts(with: Message.head + [0x04]) else {
-            throw NeverHappened(what: "the daemon asks")
-        }
+        var message = try module.next()
+        // After wrong ones it says first how many are left.
+        while message.starts(with: Message.head + [0x03]) { message = try module.next() }
+        guard message.starts(with: Message.head + [0x04]) else { throw NeverHappened(what: "the daemon asks") }
         try module.send(Message.typed(secret))
         return try module.next()
     }

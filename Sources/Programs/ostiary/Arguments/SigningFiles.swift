@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import KeyAlgorithms
 import OstiaryClient
 import OstiaryMessages
 
