@@ -85,7 +85,7 @@ struct GrantLimitsTests {
             ([4, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),
             ([4, 3, 16, 1, 3, 1, 1], .unknownLimit),
             ([4, 3, 24, 1, 3, 1, 1], .unknownLimit),
-            ([1, 3, 8, 1, 3, 1, 1], .unknownOperation),
+            ([1, 3, 8, 1, 3, 1, 1], .truncated),  // eight uses in version 1, and no place
             ([2, 3, 8, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 9, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 1, 0, 0, 0, 0, 1, 3, 1, 1], .invalidLimits(.idleOutOfRange)),

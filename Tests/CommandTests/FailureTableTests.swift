@@ -45,7 +45,7 @@ struct FailureTableTests {
         #expect(code.failureClass.name != "unknown")
     }
 
-    @Test(arguments: [10, 35, 49, 83, 9999, -6, Int.max, Int.min])
+    @Test(arguments: [10, 36, 49, 83, 9999, -6, Int.max, Int.min])
     func `an unknown code is a refusal`(code: Int) {
         #expect(OstiaryError.Code(rawValue: code).failureClass == FailureClass("unknown", .refused))
     }

@@ -75,6 +75,7 @@ struct ProgramTests {
         "key public-key", "passkey list", "passkey show", "passkey serve", "security-key list", "app list",
         "grants list",
         "grants revoke", "init-package", "lock", "enclave move", "attest activate", "verify-attestation", "test-daemon",
+        "admin users", "admin log", "admin forget-user",
     ]
 
     @Test func `every command that may ask takes a reason`() throws {

@@ -100,7 +100,7 @@ import Testing
         case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
             // A forbidden request and a refused client are refusals; everything else ended without person or program.
-            let isRefusal = [.operationNotPermitted, .clientRefused].contains(failure)
+            let isRefusal = [.operationNotPermitted, .notPermitted, .clientRefused].contains(failure)
             #expect(error.code == (isRefusal ? .authenticationFailed : .systemCancel))
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)
         }

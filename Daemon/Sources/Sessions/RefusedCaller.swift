@@ -12,8 +12,6 @@ import UnixSocket
 private struct RefusedCaller {
     let socket: UnixSocket
     let refusal: Refusal
-    /// Whether the program may pass its file, which nobody looks at.
-    let takesFile: Bool
 
     /// Returns when the program has its answer, or has had its time to greet.
     func run() throws {
@@ -23,7 +21,8 @@ private struct RefusedCaller {
         try FrameWriter.send(WireGreeting(.ofThisBuild, random: nonce), on: socket)
         var reader = FrameReader(
             socket: socket, expecting: try socket.peerCredentials(),
-            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds), takesFile: takesFile)
+            // The program may pass its file, which nobody looks at.
+            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds), takesFile: true)
         let version = ProtocolVersions.ofThisBuild.oldest
         reader.read(in: version)
         let request = try reader.next(WireRequest.self, bodyByteCount: SessionLimits.greetingByteCount).message
@@ -47,13 +46,11 @@ final class RefusedCallers: Sendable {
     private let state = Mutex(State())
 
     /// Tells the program at `socket` the reason, if there is a place for it. Returns when that is done or its time is over.
-    ///
-    /// - Parameter takesFile: whether programs of this daemon pass their files.
-    func tell(_ refusal: Refusal, on socket: UnixSocket, takesFile: Bool) {
+    func tell(_ refusal: Refusal, on socket: UnixSocket) {
         guard takePlace(socket) else { return }
         defer { leavePlace(socket) }
         // The daemon reports why the program was refused, not how the connection to it failed.
-        try? RefusedCaller(socket: socket, refusal: refusal, takesFile: takesFile).run()
+        try? RefusedCaller(socket: socket, refusal: refusal).run()
     }
 
     /// Ends the connections of refused programs, and tells no further program its refusal.

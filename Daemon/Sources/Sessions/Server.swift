@@ -127,8 +127,7 @@ package final class Server: Sendable {
         } catch let error as CallerError {
             throw error
         } catch {
-            refused.tell(
-                handler.refusal(for: error), on: socket, takesFile: !services.facts.areOfCallersAccount)
+            refused.tell(handler.refusal(for: error), on: socket)
             throw error
         }
         return try Session(socket: socket, of: stay, services: services, handler: handler)

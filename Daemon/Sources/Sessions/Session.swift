@@ -101,7 +101,7 @@ package final class Session: Sendable {
             try greet()
             var reader = FrameReader(
                 socket: socket, expecting: caller.credentials,
-                handshakeSeconds: Double(SessionLimits.handshakeSeconds), takesFile: takesFiles)
+                handshakeSeconds: Double(SessionLimits.handshakeSeconds), takesFile: true)
             reader.read(in: version)
             while true {
                 let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
@@ -111,7 +111,7 @@ package final class Session: Sendable {
                 if hasGreeted, !hadGreeted {
                     reader.endHandshake(
                         takesClients: version >= Self.versionOfDoors,
-                        takesFiles: takesFiles && version >= Self.versionOfFiles)
+                        takesFiles: version >= Self.versionOfFiles)
                     reader.read(in: version)
                 }
             }
@@ -129,9 +129,6 @@ package final class Session: Sendable {
     private static let versionOfDoors: UInt32 = 8
     /// The version of the protocol with which programs pass their files.
     private static let versionOfFiles: UInt32 = 9
-
-    /// A daemon under its callers' account opens their files itself.
-    private var takesFiles: Bool { !services.facts.areOfCallersAccount }
 
     /// Before it greets, a program makes the daemon allocate next to nothing.
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }

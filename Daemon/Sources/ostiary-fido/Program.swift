@@ -19,10 +19,10 @@ struct Program {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
         guard HelperStart.takeDescriptors() else { exit(1) }
-        let named: NamedKey?
-        if isKeyGiven {
-            named = nil
-        } else {
+        // Before anything is opened, which could get the number of a given descriptor.
+        let isCard = CardSocket.isThere
+        var named: NamedKey?
+        if !isCard, fcntl(SecurityKeyDescriptor.device, F_GETFD) < 0 {
             named = NamedKey.receive()
             guard named != nil else { exit(0) }
         }
@@ -35,7 +35,7 @@ struct Program {
         guard OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1 else { exit(1) }
         fido_init(0)
         let work = RequestQueue()
-        let device = KeyDevice(CardSocket.isThere ? .nfc : .usb)
+        let device = KeyDevice(isCard ? .nfc : .usb)
         guard work.startThread(with: device) else { exit(1) }
         // A key that answers nothing could hold a request, and with it this process, for ever.
         guard HelperStart.endsAfterDaemon(on: SecurityKeyDescriptor.channel, withGroup: false) else { exit(1) }
@@ -43,9 +43,6 @@ struct Program {
         if let named, !named.confirm() { _exit(0) }
         listen(work, device)
     }
-
-    /// Whether the daemon has given a key from the beginning.
-    private static var isKeyGiven: Bool { fcntl(SecurityKeyDescriptor.device, F_GETFD) >= 0 || CardSocket.isThere }
 
     /// Takes requests until the daemon closes its end, or says something else.
     private static func listen(_ work: RequestQueue, _ device: KeyDevice) -> Never {

@@ -22,7 +22,8 @@ final class FaceFixture {
 
     static let sensor = PromptSensor(.face, DisplayText("Look at the camera."))
 
-    private static var helpers: HelperRoads {
+    /// The helper for faces alone.
+    static var helpers: HelperRoads {
         var helpers = HelperRoads.missing
         helpers.face = .spawned(program: Build.program("ostiary-pam"))
         return helpers

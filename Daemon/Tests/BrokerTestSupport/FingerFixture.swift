@@ -48,7 +48,7 @@ final class FingerFixture {
                 path: templates?.socketPath ?? "/nowhere/templates", managerUserID: getuid()))
         broker = try BrokerFixture(
             fingers: FingerSources { BiometrySources(reader: reader, templates: fingers.make($0, $1).templates) },
-            face: face?.source)
+            face: face?.source, helpers: FaceFixture.helpers)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }
         try create("either", [.biometry, .passcode])

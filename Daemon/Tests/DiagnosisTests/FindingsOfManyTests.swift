@@ -72,7 +72,8 @@ struct FindingsOfManyTests {
     }
 
     @Test func `the one person whom a daemon serves gets all findings, in their order`() throws {
-        let checks = try BrokerFixture().client().diagnosis().findings.map(\.check)
+        let fixture = try BrokerFixture()
+        let checks = try fixture.client().diagnosis().findings.map(\.check)
         #expect(
             checks.prefix(27) == [
                 "options", "store", "keys", "items", "old wraps", "audit log", "log epochs", "passcode", "lockout",

@@ -265,7 +265,8 @@ struct MigrationTests {
             client.end()
             try eventually("it is cleared up") { try users(of: machine).map(\.name) == ["ada"] }
         }
-        let client = try machine().client(as: Self.ada)
+        let machine = try machine()
+        let client = try machine.client(as: Self.ada)
         let refused = complaint { try send(wrong[0], client) }
         #expect(refused?.code == .outOfOrder && refused?.cause == "migrate.not-begun")
     }

@@ -8,15 +8,17 @@ struct FactsAreGivenTests {
     /// The programs' own folders: they choose, and give.
     private static let programs: Set = ["ostiaryd", "ostiary-simulator"]
 
-    /// Reads facts about other processes, behind `CallerFacts`.
-    private static let facts = "ProcessFacts/"
-    /// Looks whose process a pidfd names. Everybody may see the owner of the folder of a process that is not hidden.
-    private static let ownerOfClient = "Callers/NamedClient.swift"
+    /// Read facts about other processes, behind `CallerFacts`.
+    private static let facts = ["ProcessFacts/", "IdentityFacts/"]
+    /// Looks whose login began a program of root's. Everybody may read that of a process that is not hidden.
+    private static let loginOfRoot = "SignIns/SignInRights.swift"
 
     /// Files that name `/proc` for what the kernel says of the program itself, or of the machine.
     private static let ofItself: Set = [
-        "Callers/Applications/NamedFile.swift", "Diagnosis/LoadedCode.swift", "Opening/OpenedStore.swift",
+        "Callers/Applications/NamedFile.swift", "Callers/Applications/OfferedProgram.swift",
+        "Diagnosis/LoadedCode.swift", "Opening/OpenedStore.swift",
         "Opening/StartQuestion.swift", "Passcodes/BootClock.swift", "Passcodes/TimeNamespace.swift",
+        "Prompting/ProcessPrompter.swift",
         "ostiary-sheet/Catalogue.swift", "ostiary-templates/FolderChanges.swift", "ostiaryd/Detachment.swift",
         "ostiaryd/Startup.swift", "ostiaryd/SystemDaemon.swift",
     ]
@@ -41,8 +43,8 @@ struct FactsAreGivenTests {
     @Test func `one module reads the kernel's files about other processes`() throws {
         let readers = try Self.code().mapValues { $0.filter { $0.contains("/proc/") || $0.contains(#""/proc""#) } }
             .filter { !$0.value.isEmpty }
-        let others = Set(readers.keys.filter { !$0.hasPrefix(Self.facts) })
-        #expect(others == Self.ofItself.union([Self.ownerOfClient]))
+        let others = Set(readers.keys.filter { path in !Self.facts.contains { path.hasPrefix($0) } })
+        #expect(others == Self.ofItself.union([Self.loginOfRoot]))
         for path in Self.ofItself {
             for line in readers[path] ?? [] {
                 let ends = line.components(separatedBy: "/proc/").dropFirst()
@@ -50,6 +52,6 @@ struct FactsAreGivenTests {
                 #expect(isOfItself, "\(path): \(line)")
             }
         }
-        #expect(readers[Self.ownerOfClient]?.count == 1, "and no more of it than the owner")
+        #expect(readers[Self.loginOfRoot]?.count == 1, "and no more of it than the login")
     }
 }

@@ -114,12 +114,14 @@ struct PassedFileTests {
         #expect(try Self.answers(of: fixture, [], version: version).status != nil)
     }
 
-    /// It opens the file itself, and takes no descriptor from a program that has not greeted.
-    @Test func `a user's daemon takes no file`() throws {
+    /// It could open the file itself, and takes it all the same: a program does not know whose daemon listens at the machine's socket.
+    @Test func `a user's daemon takes the executed file, and no other`() throws {
         let fixture = try Self.fixture(ofMachine: false)
-        let file = try Self.opened(Self.own)
-        #expect(try Self.answers(of: fixture, [file.number]).hello == nil)
-        #expect(try Self.answers(of: fixture, []).status != nil)
+        let own = try Self.opened(Self.own)
+        let other = try Self.opened("/usr/bin/true")
+        #expect(try Self.answers(of: fixture, [own.number]).status?.caller.applicationID == "com.example.tool")
+        let answer = try Self.answers(of: fixture, [other.number]).hello
+        #expect(Self.code(answer) == UInt32(WireFailureCode.callerChanged.rawValue))
     }
 
     // MARK: reading

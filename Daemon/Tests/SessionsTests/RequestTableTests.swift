@@ -170,6 +170,7 @@ struct RequestTableTests {
                 == [
                     "find_right", "list_rights", "find_key", "list_keys", "prune_keys", "list_applications",
                     "list_security_keys", "list_passkeys", "find_items", "watch_items", "authenticator_command",
+                    "admin_users",
                 ])
     }
 

@@ -95,5 +95,11 @@ public final class PlayedProcess: HeldProcess {
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }
     public func controlGroups() throws(FactFailure) -> String { try now.controlGroups.get() }
-    public func exit() throws(FactFailure) -> SharedDescriptor { try now.exit.get() }
+    /// One of its own for each caller, as the kernel gives: who waits for it would else end the wait of another.
+    public func exit() throws(FactFailure) -> SharedDescriptor {
+        let exit = try now.exit.get()
+        let copy = fcntl(exit.number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw .unreadable }
+        return SharedDescriptor(Descriptor(owning: copy))
+    }
 }
