@@ -48,6 +48,13 @@ let package = Package(
                 "AccessControl", "CTAPHID", "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText",
                 "KeyAlgorithms", "OstiaryMessages", "OstiaryWire", "SecretMemory", "UnixSocket",
             ]),
+        // What of these needs no cryptography, for programs that would hold a library of it for nothing.
+        .library(
+            name: "OstiaryProcesses",
+            targets: [
+                "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText", "SecretBuffers",
+                "UnixSocket",
+            ]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .library(name: "AccessControl", targets: ["AccessControl"]),
@@ -165,7 +172,10 @@ let package = Package(
             name: "OstiaryWire", dependencies: ["OstiaryMessages", "SecretMemory", "UnixSocket"],
             path: "Sources/Shared/OstiaryWire", swiftSettings: strict),
         .target(
-            name: "SecretMemory", dependencies: [crypto, "CLinuxShims"],
+            name: "SecretBuffers", dependencies: ["CLinuxShims"],
+            path: "Sources/Shared/SecretBuffers", swiftSettings: adapter),
+        .target(
+            name: "SecretMemory", dependencies: [crypto, "SecretBuffers"],
             path: "Sources/Shared/SecretMemory", swiftSettings: adapter),
         .target(
             name: "UnixSocket", dependencies: ["CLinuxShims"],
@@ -201,7 +211,8 @@ let package = Package(
         .testTarget(
             name: "KeyAlgorithmsTests", dependencies: ["IndependentTools", "KeyAlgorithms", "SecretMemory", crypto],
             swiftSettings: adapter),
-        .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory", crypto], swiftSettings: adapter),
+        .testTarget(
+            name: "SecretMemoryTests", dependencies: ["SecretBuffers", "SecretMemory", crypto], swiftSettings: adapter),
         .testTarget(name: "CanonicalEncodingTests", dependencies: ["CanonicalEncoding"], swiftSettings: strict),
         .testTarget(
             name: "OstiaryWireTests",

@@ -30,6 +30,8 @@ let testOptions: [SwiftSetting] =
     ? [.define("OSTIARY_TEST_OPTIONS", .when(configuration: .debug))] : [.define("OSTIARY_TEST_OPTIONS")]
 
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+/// The part of it without cryptography.
+let processes: Target.Dependency = .product(name: "OstiaryProcesses", package: "Ostiary")
 let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
 let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
@@ -101,7 +103,7 @@ let package = Package(
             dependencies: ["AuthenticatorRequests", "ExactNames", "Threading", cbor, crypto, cryptoExtras, shared],
             swiftSettings: strict),
         // Threads of the daemon, which blocks by design.
-        .target(name: "Threading", dependencies: [shared, "CEpoll"], swiftSettings: strict),
+        .target(name: "Threading", dependencies: [processes, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
         .target(
             name: "TPMEnclave", dependencies: [shared, crypto, "CTSS2", "Enclave", "Threading"],
@@ -113,12 +115,15 @@ let package = Package(
             name: "AuditLog", dependencies: [shared, crypto, "ExactNames", "Threading"], swiftSettings: strict),
         .target(name: "Passcodes", dependencies: [shared, crypto, "CArgon2"], swiftSettings: strict),
         // Both sides of the way to a helper.
-        .target(name: "HelperProcesses", dependencies: [shared, "Threading"], swiftSettings: strict),
-        .target(name: "PromptProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(name: "HelperProcesses", dependencies: [processes, "Threading"], swiftSettings: strict),
+        .target(name: "PromptProtocol", dependencies: [processes], swiftSettings: strict),
         // The daemon's configuration.
         .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
         // Facts of this machine about callers.
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
+        // The same through a helper.
+        .target(
+            name: "IdentityFacts", dependencies: [shared, "HelperProcesses", "ProcessFacts"], swiftSettings: strict),
         .target(
             name: "Prompting",
             dependencies: [
@@ -127,12 +132,13 @@ let package = Package(
             swiftSettings: strict),
         // What the programs that ask people have in common.
         .target(
-            name: "PromptProgram", dependencies: [shared, "HelperProcesses", "PromptProtocol"], swiftSettings: strict),
+            name: "PromptProgram", dependencies: [processes, "HelperProcesses", "PromptProtocol"],
+            swiftSettings: strict),
         // Tells when USB devices are plugged in or out.
         .target(name: "DeviceEvents", dependencies: [systemd, "Threading"], swiftSettings: adapter),
         .target(name: "FingerprintReader", dependencies: [shared, messageBus], swiftSettings: strict),
         // Both sides of the helper that talks to PAM.
-        .target(name: "PAMProtocol", dependencies: [shared, "PromptProtocol"], swiftSettings: strict),
+        .target(name: "PAMProtocol", dependencies: [processes, "PromptProtocol"], swiftSettings: strict),
         .target(
             name: "PAMBiometry", dependencies: [shared, "HelperProcesses", "PromptProtocol", "PAMProtocol"],
             swiftSettings: strict),
@@ -141,9 +147,9 @@ let package = Package(
         .target(
             name: "EnrolledTemplates", dependencies: [shared, "HelperProcesses", "TemplateAnswers"],
             swiftSettings: strict),
-        .target(name: "SessionLocks", dependencies: [messageBus, "Threading"], swiftSettings: strict),
+        .target(name: "SessionLocks", dependencies: [shared, messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
-        .target(name: "AssociationFiles", dependencies: [shared, "ExactNames"], swiftSettings: strict),
+        .target(name: "AssociationFiles", dependencies: [processes, "ExactNames"], swiftSettings: strict),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(
             name: "Refusals", dependencies: [shared, "Passcodes", "PromptProtocol", "Prompting"], swiftSettings: strict),
@@ -151,14 +157,14 @@ let package = Package(
             name: "Callers",
             dependencies: [
                 shared, crypto, logging, "AssociationFiles", "ExactNames", "HelperProcesses", "Vault", "Prompting",
-                "Refusals", "Settings", "Threading", "ProcessFacts",
+                "PromptProtocol", "Refusals", "Settings", "Threading", "ProcessFacts",
             ],
             swiftSettings: strict),
         .target(
             name: "OwnerKeys",
             dependencies: [
-                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "Vault", "Passcodes", "Refusals",
-                "Threading",
+                shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "StoreKeys", "Vault", "Passcodes",
+                "Refusals", "Threading",
             ],
             swiftSettings: strict),
         .target(
@@ -200,8 +206,8 @@ let package = Package(
             dependencies: [
                 shared, logging, "Enclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault",
                 "Passcodes", "PromptProtocol",
-                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "TemplateAnswers",
-                "EnrolledTemplates", "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
+                "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "EnrolledTemplates",
+                "PAMProtocol", "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators",
                 "ProtectedObjects", "Threading",
             ],
             swiftSettings: strict),
@@ -212,7 +218,7 @@ let package = Package(
                 shared, logging, "Enclave", "TPMEnclave", "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots",
                 "Vault", "AuditLog", "Passcodes", "PromptProtocol", "Prompting", "SecurityKeys", "Settings",
                 "AssociationFiles", "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators",
-                "ProtectedObjects", "ProcessFacts",
+                "ProtectedObjects", "ProcessFacts", crypto,
             ],
             swiftSettings: strict),
         // Connections of programs: callers, admitted requests, their threads, and limits on the resources that each caller takes.
@@ -221,7 +227,16 @@ let package = Package(
             dependencies: [
                 shared, logging, "ExactNames", "KeySlots", "Vault", "Passcodes", "DeviceEvents", "FingerprintReader",
                 "Refusals", "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
-                "Passkeys", "Threading",
+                "Passkeys", "ProcessFacts", "Threading",
+            ],
+            swiftSettings: strict),
+        // Proves users for PAM.
+        .target(
+            name: "SignIns",
+            dependencies: [
+                shared, logging, "Auditing", "Authenticators", "Callers", "ExactNames", "HelperProcesses", "OwnerKeys",
+                "Owners", "Passcodes", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions",
+                "Settings", "Threading", "Vault",
             ],
             swiftSettings: strict),
         // The doctor's findings.
@@ -229,7 +244,7 @@ let package = Package(
             name: "Diagnosis",
             dependencies: [
                 shared, "Enclave", "TPMEnclave", "Vault", "AuditLog", "PromptProtocol", "Prompting", "SessionLocks",
-                "Settings", "FingerprintReader", "TemplateAnswers", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
+                "Settings", "FingerprintReader", "HelperProcesses", "EnrolledTemplates", "PAMProtocol", "PAMBiometry",
                 "ProcessFacts", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
                 "Opening", logging,
             ],
@@ -237,7 +252,7 @@ let package = Package(
         .target(
             name: "Broker",
             dependencies: [
-                "Diagnosis", "Opening", "Owners", "Sessions", "Passkeys", shared, crypto, logging, "Enclave",
+                "Diagnosis", "Opening", "Owners", "Sessions", "SignIns", "Passkeys", shared, crypto, logging, "Enclave",
                 "ExactNames", "HelperProcesses", "StoreKeys", "KeySlots", "Vault", "AuditLog", "Passcodes",
                 "PromptProtocol", "Prompting", "SecurityKeys", "SessionLocks", "FingerprintReader", "Refusals",
                 "Callers", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "AssociationFiles",
@@ -247,15 +262,15 @@ let package = Package(
         .executableTarget(
             name: "ostiaryd",
             dependencies: [
-                "AssociationFiles", "Broker", "Opening", "Owners", "Sessions", "Settings", "Threading", shared, logging,
-                arguments,
+                "AssociationFiles", "Broker", "HelperProcesses", "IdentityFacts", "Opening", "Owners", "ProcessFacts",
+                "Sessions", "Settings", "SignIns", "SystemCallFilter", "Threading", shared, logging, arguments, systemd,
             ],
             swiftSettings: strict + testOptions),
         .executableTarget(
-            name: "ostiary-prompt", dependencies: [shared, "HelperProcesses", "PromptProgram", "PromptProtocol"],
-            swiftSettings: strict),
+            name: "ostiary-prompt", dependencies: [processes, "HelperProcesses", "PromptProgram", "PromptProtocol"],
+            swiftSettings: strict + testOptions),
         .executableTarget(
-            name: "ostiary-sheet", dependencies: [shared, "CGTK4", "PromptProgram", "PromptProtocol"],
+            name: "ostiary-sheet", dependencies: [processes, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
@@ -265,7 +280,11 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
         // Both sides of the helper that speaks to a security key.
-        .target(name: "SecurityKeyProtocol", dependencies: [shared], swiftSettings: strict),
+        .target(name: "SecurityKeyProtocol", dependencies: [processes], swiftSettings: strict),
+        // The devices of security keys: who may use one, and whether it is one.
+        .target(
+            name: "KeyDevices", dependencies: [processes, "CExtendedAttributes", "SecurityKeyProtocol"],
+            swiftSettings: strict),
         // Cards at readers, through pcscd.
         .target(
             name: "CardReaders", dependencies: [shared, "CPCSC", "HelperProcesses", "Threading"],
@@ -273,20 +292,23 @@ let package = Package(
         .target(
             name: "SecurityKeys",
             dependencies: [
-                shared, "AuthenticatorRequests", "CardReaders", "CExtendedAttributes", "ExactNames",
-                "FingerprintReader", "HelperProcesses", "PromptProtocol", "SecurityKeyProtocol",
+                shared, "AuthenticatorRequests", "CardReaders", "ExactNames", "FingerprintReader", "HelperProcesses",
+                "KeyDevices", "PromptProtocol", "SecurityKeyProtocol",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "ostiary-fido",
-            dependencies: [shared, "CFIDO2", "HelperProcesses", "SecurityKeyProtocol", "SystemCallFilter"],
-            swiftSettings: adapter),
+            dependencies: [
+                processes, "CFIDO2", "HelperProcesses", "KeyDevices", "SecurityKeyProtocol", "SystemCallFilter",
+            ],
+            swiftSettings: adapter + testOptions),
         .executableTarget(
             name: "ostiary-pam",
-            dependencies: [shared, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"], swiftSettings: adapter),
+            dependencies: [processes, "CPAM", "HelperProcesses", "PAMProtocol", "PromptProtocol"],
+            swiftSettings: adapter),
         .executableTarget(
             name: "ostiary-association",
-            dependencies: [shared, "AssociationFiles", "CCurl", "ExactNames", "HelperProcesses"],
+            dependencies: [processes, "AssociationFiles", "CCurl", "ExactNames", "HelperProcesses"],
             swiftSettings: adapter),
 
         // A daemon with a scripted person, reader and clock, for the tests of programs. No other program links it.
@@ -295,11 +317,13 @@ let package = Package(
             dependencies: [
                 shared, simulatorMessages, crypto, logging, "AssociationFiles", "AuthenticatorRequests",
                 "Authenticators", "Broker", "EnrolledTemplates", "ExactNames", "Owners", "Sessions",
-                "FingerprintReader", "OwnerKeys", "Passcodes", "PromptProtocol", "Prompting", "Settings",
+                "FingerprintReader", "HelperProcesses", "OwnerKeys", "Passcodes", "ProcessFacts", "PromptProtocol",
+                "Prompting", "Settings",
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "ostiary-simulator", dependencies: [shared, simulatorMessages, logging, "Simulation"],
+            name: "ostiary-simulator",
+            dependencies: [shared, simulatorMessages, logging, "ProcessFacts", "Simulation"],
             swiftSettings: strict),
         .executableTarget(
             name: "device-benchmark",
@@ -423,11 +447,25 @@ let package = Package(
                 shared,
             ],
             swiftSettings: adapter),
+        // The helpers in C, which the tests build (script/build-native), over their sockets.
+        .testTarget(
+            name: "NativeHelpersTests",
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "ProcessFacts", "Prompting", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
+            exclude: ["Programs"], swiftSettings: adapter),
         // A socket behind which systemd's own program starts a helper for each connection.
         .target(
             name: "HelperTestSupport",
-            dependencies: ["HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
+            dependencies: ["CThreadFreezer", "HelperProcesses", "StoreTestSupport", "TerminalTestSupport", shared],
             path: "Tests/HelperTestSupport", swiftSettings: adapter),
+        .target(name: "CThreadFreezer", path: "Tests/CThreadFreezer"),
+        // The daemon of the machine, whose service manager is the test.
+        .target(
+            name: "SystemDaemonTestSupport",
+            dependencies: ["HelperProcesses", "HelperTestSupport", "StoreTestSupport", "TerminalTestSupport", shared],
+            path: "Tests/SystemDaemonTestSupport", swiftSettings: adapter),
         // A helper with all faults.
         .executableTarget(
             name: "test-helper", dependencies: ["HelperProcesses", shared], path: "Tests/Programs/test-helper",
@@ -454,7 +492,7 @@ let package = Package(
                 "SecurityKeys", "SecurityKeyProtocol", "AuthenticatorRequests", "CExtendedAttributes", "CTAP",
                 "CardReaders",
                 "ExactNames",
-                "HelperProcesses", "HelperTestSupport", "SecurityKeyTestSupport", "StoreTestSupport",
+                "HelperProcesses", "HelperTestSupport", "KeyDevices", "SecurityKeyTestSupport", "StoreTestSupport",
                 "TerminalTestSupport", "ostiary-fido", "filter-breaker",
                 shared, crypto,
             ],
@@ -499,6 +537,13 @@ let package = Package(
         .testTarget(
             name: "ProcessFactsTests",
             dependencies: ["ProcessFacts", "StoreTestSupport", "TerminalTestSupport", shared], swiftSettings: adapter),
+        .testTarget(
+            name: "IdentityFactsTests",
+            dependencies: [
+                "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
+                "TerminalTestSupport", shared,
+            ],
+            exclude: ["Programs"], swiftSettings: adapter),
         .testTarget(
             name: "PromptingTests",
             dependencies: [
@@ -548,6 +593,7 @@ let package = Package(
         .testTarget(name: "OpeningTests", dependencies: wholeBroker + ["broker-crasher"], swiftSettings: adapter),
         .testTarget(name: "OwnersTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "SessionsTests", dependencies: wholeBroker, swiftSettings: adapter),
+        .testTarget(name: "SignInsTests", dependencies: wholeBroker + ["SignIns"], swiftSettings: adapter),
         .testTarget(name: "DiagnosisTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "PasskeysTests", dependencies: wholeBroker, swiftSettings: adapter),
         .testTarget(name: "BiometryTests", dependencies: wholeBroker, swiftSettings: adapter),
@@ -567,8 +613,8 @@ let package = Package(
                 "ostiary-fingerprint", "ostiary-templates", "test-caller", "ProcessFacts", "Prompting",
                 "FingerprintReader",
                 "StoreTestSupport", "FingerprintTestSupport", "SystemBusTestSupport", "DeviceTestSupport",
-                "PAMTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker", "Opening", "Owners",
-                "BrokerTestSupport",
+                "PAMTestSupport", "SystemDaemonTestSupport", "TerminalTestSupport", "TPMTestSupport", "Broker",
+                "Opening", "Owners", "BrokerTestSupport",
                 "OwnerKeys", "KeySlots", "Passcodes", "ExactNames", "Vault", "CImpostor", cbor, shared,
                 simulatorMessages, socketTestSupport, grdb,
             ],

@@ -54,6 +54,22 @@ struct GrantLimitsTests {
         #expect(control.canonicalBytes == [2, 3] + bytes + [1, 3, 1, 1])
     }
 
+    @Test(
+        arguments: [
+            (nil, nil, nil, [8]), (60, nil, nil, [9, 0, 0, 0, 60]),
+            (60, 70_000, 3, [15, 0, 0, 0, 60, 0, 1, 17, 112, 0, 0, 0, 3]),
+        ] as [(UInt32?, UInt32?, UInt32?, [UInt8])])
+    func `the trusted place is a limit, and makes version 4`(
+        idle: UInt32?, hard: UInt32?, uses: UInt32?, bytes: [UInt8]
+    ) throws {
+        let limits = try GrantLimits(idleSeconds: idle, hardSeconds: hard, uses: uses, isAtTrustedPlace: true)
+        let control = try Self.control(limits)
+        #expect(control.isAtTrustedPlace && control.canonicalBytes == [4, 3] + bytes + [1, 3, 1, 1])
+        let decoded = try AccessControl(canonicalBytes: control.canonicalBytes)
+        #expect(decoded == control && decoded.limits == limits)
+        #expect(limits != (try? GrantLimits(idleSeconds: idle, hardSeconds: hard, uses: uses)))
+    }
+
     @Test func `an access control without limits has the bytes that it always had`() throws {
         #expect(try Self.control(nil).canonicalBytes == [1, 3, 1, 3, 1, 1])
         #expect(try AccessControl(canonicalBytes: [1, 3, 1, 3, 1, 1]).limits == nil)
@@ -64,7 +80,12 @@ struct GrantLimitsTests {
             ([2, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),  // version 2 with no limit
             ([2, 3, 1, 3, 1, 1], .truncated),  // version 1's bytes under version 2
             ([1, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unknownOperation),  // and the other way round
-            ([4, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
+            ([5, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
+            ([4, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .notCanonical),  // version 4 without its place
+            ([4, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),
+            ([4, 3, 16, 1, 3, 1, 1], .unknownLimit),
+            ([4, 3, 24, 1, 3, 1, 1], .unknownLimit),
+            ([1, 3, 8, 1, 3, 1, 1], .truncated),  // eight uses in version 1, and no place
             ([2, 3, 8, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 9, 0, 0, 0, 60, 1, 3, 1, 1], .unknownLimit),
             ([2, 3, 1, 0, 0, 0, 0, 1, 3, 1, 1], .invalidLimits(.idleOutOfRange)),

@@ -15,7 +15,8 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
-        ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["lock"],
+        ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+        ["passcode", "follow-login"], ["passcode", "follow-login", "--off", "--json"], ["lock"],
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],
         ["right", "create", "a", "--available", "always", "--secret", "-", "--replace"],
         ["right", "create", "a", "--replace", "--force", "--reason", "why"], ["right", "list", "a*", "--all"],
@@ -64,7 +65,10 @@ struct ArgumentTests {
         ["app", "adopt", "p"], ["app", "adopt", "p", "--id", "com.example.mail", "--json"], ["app", "list", "--json"],
         ["app", "remove", "i"], ["grants", "list", "--json"], ["grants", "revoke", "--all"],
         ["right", "create", "a", "--idle", "30", "--hard", "300", "--uses", "2"],
-        ["key", "create", "k", "--uses", "1"],
+        ["key", "create", "k", "--uses", "1"], ["key", "create", "k", "--require", "passcode", "--confirm-each"],
+        ["right", "create", "a", "--group", "g"], ["right", "list", "--group", "g"],
+        ["right", "remove", "a", "--group", "g"], ["right", "sign", "a", "f", "--group", "g"],
+        ["right", "secret", "--group", "g", "a"],
     ])
     func `a documented command line is understood`(arguments: [String]) {
         #expect(exitCode(arguments) == nil)
@@ -119,6 +123,9 @@ struct ArgumentTests {
         ["app", "register", "p", "--id", "com.apple.mail"],
         ["app", "register", "p", "--id", "a", "--group", "com.apple.token"], ["app", "register", "--id", "i"],
         ["app", "remove"],
+        ["key", "create", "k", "--confirm-each", "--uses", "1"], ["right", "create", "a", "--group", ""],
+        ["right", "show", "a", "--group", ""], ["right", "list", "--all", "--group", "g"],
+        ["right", "remove", "--id", "000102030405060708090a0b0c0d0e0f", "--group", "g"],
     ])
     func `a command line that makes no sense is wrong usage`(arguments: [String]) {
         #expect(exitCode(arguments) == .validationFailure)

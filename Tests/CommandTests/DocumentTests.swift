@@ -50,6 +50,18 @@ struct DocumentTests {
         }
     }
 
+    @Test(arguments: [OstiaryError.Code.daemonUnavailable, .foreignServer])
+    func `the doctor sends nobody but an administrator to the system's daemon`(code: OstiaryError.Code) {
+        let error = OstiaryError(code, "It is not there.")
+        let system = DaemonLocation.system(SystemDaemonLocation(socketPath: "/s", serverIDs: [0]))
+        let advice = "The daemon is the machine's. Only an administrator can do what the message says."
+        #expect(FindingDocument.unreachable(because: error, at: system).advice == advice)
+        let own = DaemonLocation(runtimeDirectory: "/r", stateDirectory: "/s")
+        for location in [own, nil] {
+            #expect(FindingDocument.unreachable(because: error, at: location).advice != advice)
+        }
+    }
+
     @Test func `status has the documented keys`() throws {
         #expect(
             try JSONOutput.text(StatusDocument(Self.status), on: .oneLine) == """

@@ -13,7 +13,7 @@ struct FailureTableTests {
     static let refusals: Set<WireFailureCode> = [
         .unspecified, .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
         .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .clientChanged, .clientRefused, .cooldown,
-        .timedOut,
+        .timedOut, .notPermitted,
         .biometryLockout,
         .locked,
         .missingEntitlement, .programChanged, .programUnverified, .notAssociated,
@@ -45,7 +45,7 @@ struct FailureTableTests {
         #expect(code.failureClass.name != "unknown")
     }
 
-    @Test(arguments: [10, 35, 49, 83, 9999, -6, Int.max, Int.min])
+    @Test(arguments: [10, 36, 49, 83, 9999, -6, Int.max, Int.min])
     func `an unknown code is a refusal`(code: Int) {
         #expect(OstiaryError.Code(rawValue: code).failureClass == FailureClass("unknown", .refused))
     }
@@ -58,7 +58,9 @@ struct FailureTableTests {
         (.inputTooLarge(name: "a", limit: 1), -103, .failed), (.emptySecret(name: "a"), -104, .failed),
         (.binaryToTerminal, -105, .usage), (.keyAlgorithm(.decryptionFailed), -106, .failed),
         (.ownStore("a"), -110, .refused), (.commandNotStarted(.init("execvp", subject: "a", code: 2)), -111, .failed),
-        (.consentNeeded("a"), -112, .refused),
+        (.consentNeeded("a"), -112, .refused), (.systemMode("a"), -113, .refused), (.userMode("a"), -114, .refused),
+        (.notMigrated("a"), -115, .failed),
+        (.ownGroup("a"), -116, .failed),
     ])
     func `an error of the command has a stable code`(error: CommandError, code: Int, status: CommandFailures.ExitStatus)
     {

@@ -13,7 +13,8 @@ struct ProgramTests {
     init() throws { folder = try TemporaryFolder() }
 
     static let commands: [[String]] = [
-        [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"], ["right"],
+        [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
+        ["passcode", "follow-login"], ["right"],
         ["right", "create"], ["right", "list"], ["right", "show"], ["right", "authorize"], ["right", "remove"],
         ["right", "public-key"], ["right", "sign"], ["right", "verify"], ["right", "encrypt"], ["right", "decrypt"],
         ["right", "secret"], ["lock"], ["unlock"], ["log"], ["doctor"], ["enclave"], ["enclave", "move"],
@@ -74,6 +75,7 @@ struct ProgramTests {
         "key public-key", "passkey list", "passkey show", "passkey serve", "security-key list", "app list",
         "grants list",
         "grants revoke", "init-package", "lock", "enclave move", "attest activate", "verify-attestation", "test-daemon",
+        "admin users", "admin log", "admin forget-user",
     ]
 
     @Test func `every command that may ask takes a reason`() throws {

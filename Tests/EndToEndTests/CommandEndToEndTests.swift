@@ -90,6 +90,62 @@ struct CommandEndToEndTests {
         }
     }
 
+    @Test func `a key that confirms each signature asks for each file, and shows it`() throws {
+        let made = try ostiary("key", "create", "bank", "--require", "passcode", "--confirm-each")
+        #expect(made.status == 0 && made.screen.contains("requires passcode for each signature"), "\(made.screen)")
+        let listed = try object(ostiary("key", "list", "--json").screen)["keys"] as? [[String: Any]]
+        #expect(listed?.first?["confirmsEachSignature"] as? Bool == true)
+        #expect((listed?.first?["rules"] as? [String: String])?["decrypt"] == nil)
+        #expect(try ostiary("key", "public-key", "bank", "--output", "bank.pem").status == 0)
+        let files = ["one": "Pay 100 EUR to Alice", "two": "Pay 900 EUR to Mallory"]
+        for (name, text) in files { try write(name, text) }
+        let signed = try ostiary("key", "sign", "bank", "one", "two", answers: [Self.passcode, Self.passcode])
+        #expect(signed.status == 0, "\(signed.screen)")
+        for (name, text) in files {
+            #expect(signed.screen.contains("the text “\(text)”"), "\(signed.screen)")
+            let check = ["dgst", "-sha256", "-verify", "bank.pem", "-signature", "\(name).sig", name]
+            #expect(try exitStatus("/usr/bin/openssl", check) == 0)
+        }
+        #expect(try ostiaryAlone("key", "sign", "bank", "one", "--output", "none") == 3)
+        #expect(!exists("none"))
+        #expect(try ostiary("key", "create", "open", "--require", "unrestricted", "--confirm-each").status != 0)
+    }
+
+    @Test func `a right of a group is used by each program of the group, and by no other`() throws {
+        try write("challenge", "x")
+        let (one, two) = (try commandOfGroup("one"), try commandOfGroup("two"))
+        func run(_ program: URL, _ arguments: String...) throws -> PlayedTerminal {
+            try PlayedTerminal(program, ["right"] + arguments, in: daemon)
+        }
+        let group = "com.example.deploy"
+        let made = try run(one, "create", "deploy", "--require", "unrestricted", "--group", group)
+        #expect(made.status == 0, "\(made.screen)")
+        #expect(try run(two, "sign", "deploy", "challenge", "--group", group, "--output", "signature").status == 0)
+        #expect(try run(two, "list", "--group", group).screen.contains("deploy"))
+        #expect(try run(two, "create", "deploy", "--require", "unrestricted", "--group", group).status == 1)
+
+        // Without the group it is another name, which nobody has taken.
+        #expect(try run(two, "show", "deploy").screen.contains("There is no"))
+        #expect(try !run(two, "list").screen.contains("deploy"))
+        let own = try ostiary("right", "show", "deploy", "--group", group)
+        #expect(own.status == 3 && !own.screen.contains("Id "), "\(own.screen)")
+        let foreign = try ostiary("right", "create", "deploy", "--require", "unrestricted", "--group", group)
+        #expect(foreign.status == 3, "\(foreign.screen)")
+
+        #expect(try run(two, "remove", "deploy", "--group", group, "--force").status == 0)
+        #expect(try run(one, "show", "deploy", "--group", group).status == 1)
+    }
+
+    /// A copy of the command that the owner has registered with the group com.example.deploy.
+    private func commandOfGroup(_ name: String) throws -> URL {
+        let program = try ProgramCopy(of: "ostiary", as: name, in: daemon).url
+        let registered = try ostiary(
+            "app", "register", program.path, "--id", "com.example.\(name)", "--group", "com.example.deploy",
+            answers: [Self.passcode])
+        try #require(registered.status == 0, "\(registered.screen)")
+        return program
+    }
+
     @Test func `without a terminal nobody can be asked and nothing is signed`() throws {
         try write("challenge", "x")
         try ostiary("right", "create", "2fa")

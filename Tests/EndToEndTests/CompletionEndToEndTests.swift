@@ -7,7 +7,7 @@ import Testing
 struct CompletionEndToEndTests {
     private let daemon: PrivateDaemon
 
-    init() throws { daemon = try PrivateDaemon() }
+    init() throws { daemon = try PrivateDaemon(.withPasscode) }
 
     /// What Tab offers behind `line`.
     private func completions(of line: String) throws -> [String] {
@@ -15,7 +15,7 @@ struct CompletionEndToEndTests {
         bash.executableURL = URL(fileURLWithPath: "/usr/bin/bash")
         bash.arguments = ["--norc", "-c", Self.script, "bash", line]
         bash.environment = daemon.environment.merging([
-            "PATH": BuiltProgram.folder.path + ":/usr/bin:/bin", "HOME": daemon.folder.path,
+            "PATH": "\(daemon.folder.path):\(BuiltProgram.folder.path):/usr/bin:/bin", "HOME": daemon.folder.path,
         ]) { $1 }
         bash.currentDirectoryURL = daemon.folder
         let pipe = Pipe()
@@ -60,6 +60,25 @@ struct CompletionEndToEndTests {
         #expect(try completions(of: "ostiary right create ").isEmpty, "a new right has none of these names")
         #expect(try completions(of: "ostiary right create pl").isEmpty)
         #expect(!FileManager.default.fileExists(atPath: daemon.path("ran")))
+    }
+
+    @Test func `names of a group's rights are completed behind the group alone`() throws {
+        let program = try ProgramCopy(of: "ostiary", as: "ostiary", in: daemon).url
+        let group = "com.example.deploy"
+        let registered = try PlayedTerminal(
+            BuiltProgram.named("ostiary"),
+            ["app", "register", program.path, "--id", "com.example.tool", "--group", group],
+            answers: [PrivateDaemon.passcode], in: daemon)
+        try #require(registered.status == 0, "\(registered.screen)")
+        for (name, options) in [("shared", ["--group", group]), ("alone", [])] {
+            let made = try UnattendedRun(
+                program, ["right", "create", name, "--require", "unrestricted", "--available", "always"] + options,
+                in: daemon)
+            #expect(made.status == 0, "\(made.output)")
+        }
+        #expect(try completions(of: "ostiary right show --group \(group) ") == ["shared"])
+        #expect(try completions(of: "ostiary right show ") == ["alone"])
+        #expect(try completions(of: "ostiary right show --group com.example.foreign ").isEmpty)
     }
 
     @Test func `subcommands are completed`() throws {

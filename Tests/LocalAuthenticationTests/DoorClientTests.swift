@@ -19,9 +19,20 @@ import UnixSocket
         let peer: Int32?
     }
 
+    /// The grants that a played daemon knows of.
+    private struct Grants: Sendable {
+        /// Counts their ends.
+        var number: UInt64 = 0
+        /// The contexts that hold one, by the label of their client; empty for the door itself.
+        var held: [String: [UInt64]] = [:]
+        /// Clients for which nothing is carried out any more.
+        var refused: Set<String> = []
+    }
+
     private final class PlayedDaemon: Sendable {
         let location: DaemonLocation
         let heard = Locked<[Heard]>([])
+        let grants = Locked(Grants())
         private let socket: UnixSocket
 
         init(speaking versions: ProtocolVersions = .ofThisBuild) throws {
@@ -29,18 +40,22 @@ import UnixSocket
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             location = DaemonLocation(runtimeDirectory: folder, stateDirectory: folder)
             socket = try UnixSocket.listen(at: location.socketPath)
-            Thread { [socket, heard] in
-                do { try Self.serve(socket.accept(), versions, heard) } catch {}  // The client has gone.
+            Thread { [socket, heard, grants] in
+                while let connection = try? socket.accept() {
+                    Thread {
+                        do { try Self.serve(connection, versions, heard, grants) } catch {}  // The client has gone.
+                    }.start()
+                }
             }.start()
         }
 
         deinit {
             socket.shutdown()
-            try? FileManager.default.removeItem(atPath: location.runtimeDirectory)
+            try? FileManager.default.removeItem(atPath: PathName.folder(of: location.socketPath))
         }
 
         private static func serve(
-            _ connection: UnixSocket, _ versions: ProtocolVersions, _ heard: Locked<[Heard]>
+            _ connection: UnixSocket, _ versions: ProtocolVersions, _ heard: Locked<[Heard]>, _ grants: Locked<Grants>
         ) throws {
             try FrameWriter.send(WireGreeting(versions, random: Data(count: 16)), on: connection)
             var reader = FrameReader(socket: connection)
@@ -58,14 +73,25 @@ import UnixSocket
                     body: body, behalf: frame.message.onBehalf, kinds: frame.descriptors.map(\.kind), peer: peer)
                 let id = frame.message.id
                 heard.update { $0.append(request) }
+                if case .awaitGrantEnd(let wait) = body {
+                    // Asked again and again: the test's end is the end of its connections.
+                    while grants.value.number == wait.known { usleep(1000) }
+                }
+                let reply = answer(to: body, for: frame.message.onBehalf?.label ?? "", grants.value)
                 try FrameWriter.send(
-                    WireReply.with { ($0.id, $0.body) = (id, answer(to: body)) }, in: versions.newest, on: connection)
+                    WireReply.with { ($0.id, $0.body) = (id, reply) }, in: versions.newest, on: connection)
             }
         }
 
-        private static func answer(to body: WireRequest.OneOf_Body) -> WireReply.OneOf_Body {
+        private static func answer(
+            to body: WireRequest.OneOf_Body, for client: String, _ grants: Grants
+        ) -> WireReply.OneOf_Body {
             switch body {
-            case .openContext: .context(.with { $0.contextID = 5 })
+            case .heldGrants where grants.refused.contains(client):
+                .failure(.with { $0.code = UInt32(WireFailureCode.clientChanged.rawValue) })
+            case .heldGrants: .heldGrants(.with { $0.contextIDs = grants.held[client] ?? [] })
+            case .awaitGrantEnd: .grantEnds(.with { $0.number = grants.number })
+            case .openContext: .context(.with { $0.contextID = UInt64(client.utf8.count) })
             case .authorize: .granted(.init())
             case .hello, .closeContext, .sign: .done(.init())
             default: .failure(.with { $0.code = UInt32(WireFailureCode.malformed.rawValue) })
@@ -113,6 +139,50 @@ import UnixSocket
             Issue.record("the context was not closed for the client")
         }
         #expect(heard.last?.kinds == [])
+    }
+
+    @Test func `a door is told when a grant of one of its clients ends, and of no other's`() throws {
+        let daemon = try PlayedDaemon()
+        let door = OstiaryClient(location: daemon.location)
+        // The length of a client's label is the number of its context.
+        let labels = ["a", "bb", "ccc"]
+        let ends = try labels.map { _ in try Self.accepted() }
+        let contexts = try zip(labels, ends).map { label, end in
+            AuthorizationContext(client: door.acting(for: try DoorClient(accepted: end.accepted, label: label)))
+        }
+        daemon.grants.update { $0.held = ["a": [1], "bb": [2], "ccc": [3]] }
+        let told = Locked<[String]>([])
+        for (label, context) in zip(labels, contexts) {
+            try context.authorize(.right(id: Data(count: 16)), interaction: Interaction(reason: "to test"))
+            context.watchGrant { told.update { $0.append(label) } }
+        }
+        func waits() -> Int { daemon.heard.value.count { if case .awaitGrantEnd = $0.body { true } else { false } } }
+        try eventually { waits() >= 2 }
+        #expect(told.value.isEmpty)
+
+        daemon.grants.update { ($0.held["bb"], $0.number) = ([], 1) }
+        try eventually { told.value == ["bb"] }
+        // It has executed another program.
+        daemon.grants.update {
+            $0.refused = ["a"]
+            $0.number = 2
+        }
+        try eventually { told.value == ["bb", "a"] }
+        daemon.grants.update { ($0.held["ccc"], $0.number) = ([], 3) }
+        try eventually { told.value == ["bb", "a", "ccc"] }
+        let asked = daemon.heard.value.filter { if case .heldGrants = $0.body { true } else { false } }
+        #expect(asked.allSatisfy { $0.behalf != nil }, "nothing was granted to the door itself")
+        let waiting = daemon.heard.value.filter { if case .awaitGrantEnd = $0.body { true } else { false } }
+        #expect(waiting.allSatisfy { $0.behalf == nil }, "one wait for all")
+        withExtendedLifetime((contexts, ends)) {}
+    }
+
+    private func eventually(_ isSo: () -> Bool) throws {
+        let end = ContinuousClock.now + .seconds(60)
+        while !isSo() {
+            try #require(ContinuousClock.now < end)
+            usleep(1000)
+        }
     }
 
     @Test func `a client without a connection is named by its process`() throws {

@@ -23,7 +23,7 @@ import Testing
         (.operationNotPermitted, .status(-25293)), (.callerChanged, .authentication(.authenticationFailed)),
         (.cooldown, .authentication(.systemCancel)), (.timedOut, .authentication(.systemCancel)),
         (.questionNeeded, .status(-2070)), (.clientChanged, .authentication(.authenticationFailed)),
-        (.clientRefused, .status(-25293)),
+        (.clientRefused, .status(-25293)), (.notPermitted, .status(-25293)),
         (.passcodeNotSet, .authentication(.passcodeNotSet)), (.passcodeAlreadySet, .status(-25299)),
         (.passcodeTooWeak, .status(-50)), (.passcodeMismatch, .authentication(.authenticationFailed)),
         (.biometryNotAvailable, .authentication(.biometryNotAvailable)),
@@ -100,7 +100,7 @@ import Testing
         case .authentication(let code): #expect(error.code.rawValue == code.rawValue)
         case .status(let status):
             // A forbidden request and a refused client are refusals; everything else ended without person or program.
-            let isRefusal = [.operationNotPermitted, .clientRefused].contains(failure)
+            let isRefusal = [.operationNotPermitted, .notPermitted, .clientRefused].contains(failure)
             #expect(error.code == (isRefusal ? .authenticationFailed : .systemCancel))
             expectStatus(status, error.userInfo[NSUnderlyingErrorKey] as? any Error)
         }

@@ -155,6 +155,34 @@ struct FrameReaderTests {
         #expect(try openDescriptors() == before)
     }
 
+    @Test
+    func `a file comes before the end of the handshake only where it is waited for, and behind that by agreement`()
+        throws
+    {
+        let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+        let null = open("/dev/null", O_RDWR | O_CLOEXEC)
+        let folder = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        defer { for number in [file, null, folder] { close(number) } }
+        func kinds(_ reader: inout FrameReader, _ number: CInt) throws -> Result<
+            [PassedDescriptor.Kind], FrameReadError
+        > {
+            let frame = try Self.request()
+            try frame.withUnsafeBytes { try far.send($0, descriptor: number) }
+            do throws(FrameReadError) {
+                return .success(try reader.next(WireRequest.self).descriptors.map(\.kind))
+            } catch { return .failure(error) }
+        }
+        var waiting = FrameReader(socket: near, handshakeSeconds: 5, takesFile: true)
+        #expect(try kinds(&waiting, file) == .success([.file]))
+        waiting.endHandshake(takesClients: true, takesFiles: true)
+        #expect(try kinds(&waiting, file) == .success([.file]))
+        #expect(try kinds(&waiting, null) == .success([.device]))
+        #expect(try kinds(&waiting, folder) == .failure(.foreignDescriptor))
+        var later = FrameReader(socket: near, handshakeSeconds: 5)
+        later.endHandshake(takesClients: true)
+        #expect(try kinds(&later, file) == .failure(.foreignDescriptor))
+    }
+
     @Test func `of two descriptors in one message the second gets no number here`() throws {
         var reader = FrameReader(socket: near, handshakeSeconds: 5)
         reader.endHandshake()

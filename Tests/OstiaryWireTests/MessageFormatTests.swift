@@ -16,7 +16,7 @@ import Testing
 
     private static let nonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb2"))
     /// The random bytes, and the newest version of the daemon.
-    private static let greetedNonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb208"))
+    private static let greetedNonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb209"))
     private static let id = Data(bytes("00112233445566778899aabbccddeeff"))
 
     private static func request(_ id: UInt64, _ body: WireRequest.OneOf_Body) -> WireRequest {
@@ -29,8 +29,8 @@ import Testing
 
     static let requests: [(WireRequest, String)] = [
         (
-            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (8, greetedNonce) })),
-            "0000000000000001 01 02 00000008 00000011 9f8b2eb7cf42c3a350811757d38f5cb208"
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (9, greetedNonce) })),
+            "0000000000000001 01 02 00000009 00000011 9f8b2eb7cf42c3a350811757d38f5cb209"
         ),
         (request(2, .status(.init())), "0000000000000002 01 03"),
         (
@@ -82,6 +82,10 @@ import Testing
             request(
                 7, .watchItems(.with { $0.queries = [.with { ($0.itemClass, $0.synchronizable) = ("genp", .any) }] })),
             "0000000000000007 01 44 00000001 00000004 67656e70 00000000 00000002 00000000 00000000"
+        ),
+        (
+            request(8, .forgetUser(.with { ($0.userID, $0.name, $0.endsConnections) = (1001, "ada", true) })),
+            "0000000000000008 01 84 000003e9 00000003 616461 01"
         ),
     ]
 
@@ -186,10 +190,10 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting(ProtocolVersions(7...8), random: nonce)
+    private static let greeting = WireGreeting(ProtocolVersions(7...9), random: nonce)
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 08")
+        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 09")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
         #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x15, 0, 0, 0, 0])

@@ -148,6 +148,8 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .listGrants($0.value()) }, { .revokeGrants($0.value()) }, { .awaitGrantEnd($0.value()) },
             { .heldGrants($0.value()) }, { .registerCredential($0.value()) }, { .assertCredential($0.value()) },
             { .authenticatorCommand($0.value()) },
+            { .adminUsers($0.value()) }, { .adminLog($0.value()) }, { .forgetUser($0.value()) },
+            { .importStore($0.value()) },
             { .enrollAttestation($0.value()) }, { .activateAttestation($0.value()) }, { .attest($0.value()) },
             { .confirmedSign($0.value()) }, { .confirmedAttest($0.value()) },
         ]
@@ -166,6 +168,7 @@ extension WireReply.OneOf_Body: RandomChoice {
             { .environment($0.value()) },
             { .grants($0.value()) }, { .grantEnds($0.value()) }, { .heldGrants($0.value()) },
             { .registeredCredential($0.value()) }, { .assertedCredential($0.value()) },
+            { .adminUsers($0.value()) }, { .adminLogPage($0.value()) }, { .importOutcome($0.value()) },
         ]
     }
 }

@@ -2,7 +2,8 @@ import Crypto
 import Foundation
 import Testing
 
-@testable import SecretMemory
+@testable import SecretBuffers
+import SecretMemory
 
 // Serialized, because several tests look at the memory of a secret after it is gone, where another test's secret could
 // be.

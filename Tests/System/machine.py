@@ -64,6 +64,7 @@ class Machine:
         chip: Chip | None = None,
         devices: tuple[str, ...] = (),
         accelerator: str = "tcg,thread=multi",
+        system_disk: str = "disk.img",
     ):
         self.is_up = False
         self.consoles: list[Console] = []
@@ -95,7 +96,7 @@ class Machine:
             + ["-nodefaults", "-display", "none", "-no-reboot"]
             + ["-kernel", str(image / "vmlinuz")]
             + ["-append", " ".join(KERNEL_OPTIONS)]
-            + ["-drive", f"file={image / 'disk.img'},id=system,if=none,format=raw,snapshot=on"]
+            + ["-drive", f"file={image / system_disk},id=system,if=none,format=raw,snapshot=on"]
             + ["-device", "nvme,drive=system,serial=system"]
             + [option for name, disk in (disks or {}).items() for option in disk.options(name)]
             + [option for options in serial for option in options]

@@ -17,13 +17,14 @@ public struct WireTranscript: Sendable {
 
     let frames: [Frame]
 
-    /// The protocol of the daemons before versions were agreed on.
-    public static var ofProtocol7: WireTranscript {
-        get throws {
-            let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-                .appendingPathComponent("protocol-7.txt")
-            return try WireTranscript(String(contentsOf: file, encoding: .utf8))
-        }
+    /// The former versions that are still spoken.
+    public static let versions: [UInt32] = [7, 8]
+
+    /// The recorded connection of a version.
+    public static func ofProtocol(_ version: UInt32) throws -> WireTranscript {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("protocol-\(version).txt")
+        return try WireTranscript(String(contentsOf: file, encoding: .utf8))
     }
 
     /// Reads the form that the file itself describes.

@@ -1,6 +1,7 @@
 import CryptoKit
 import DaemonTestSupport
 import Foundation
+import Glibc
 import OstiaryTesting
 import Security
 import Testing
@@ -92,6 +93,21 @@ struct CProgramEndToEndTests {
             try run("list", answers: [Self.passcode]) == [
                 "add other: 0", "list: 0", "account: owner", "date: ok", "account: other", "type: 7", "date: ok",
             ])
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can mount without namespaces of its own"))
+    func `in system mode the library asks the system's daemon alone`() throws {
+        try daemon.unlock()
+        func store(systemDaemonIn folder: String?) throws -> UnattendedRun {
+            let machine = try ConfiguredMachine(
+                clientConfiguration: "mode = system\n", systemDaemonIn: folder, beside: daemon)
+            return try machine.run(program, ["store"])
+        }
+        // The environment leads to a daemon that runs and is open.
+        let refused = try store(systemDaemonIn: nil)
+        #expect(refused.output == "add: \(errSecNotAvailable)\nadd again: \(errSecNotAvailable)\n")
+        let served = try store(systemDaemonIn: daemon.runtimeDirectory)
+        #expect(served.output == "add: 0\nadd again: -25299\n")
     }
 
     @Test func `a forked child has a connection of its own`() throws {

@@ -76,8 +76,9 @@ package final class AuditTrail: Sendable {
     /// - Parameter isProved: whether something was proved for it. If not, a program can repeat it in a loop, so it counts
     ///   against ``RecordRate``. A person's proof is never refused for the program's other records.
     package func grant(_ event: Event, factors: [String], strength: String, isProved: Bool) throws(Refusal) {
-        if !isProved { try shared.admit(event.program.ofOwner) }
-        try write(entry(event, "granted", factors: factors, strength: strength), .beforeUse)
+        let entry = self.entry(event, "granted", factors: factors, strength: strength)
+        if !isProved { try shared.admit(event.program.ofOwner, entry) }
+        try write(entry, .beforeUse)
         try shared.anchor()
     }
 
@@ -91,8 +92,9 @@ package final class AuditTrail: Sendable {
     /// Records a use under an authorization that is recorded already; on disk within a second. A program in a loop
     /// cannot fill the disk with these: see ``RecordRate``.
     package func use(_ event: Event, factors: [String], strength: String) throws(Refusal) {
-        try shared.admit(event.program.ofOwner)
-        try write(entry(event, "granted", factors: factors, strength: strength), .soon)
+        let entry = self.entry(event, "granted", factors: factors, strength: strength)
+        try shared.admit(event.program.ofOwner, entry)
+        try write(entry, .soon)
     }
 
     /// Records a change of what is stored, before it is made.
@@ -101,8 +103,9 @@ package final class AuditTrail: Sendable {
     package func change(
         _ event: Event, result: String = "begun", durability: AuditLog.Durability = .beforeUse
     ) throws(Refusal) {
-        try shared.admit(event.program.ofOwner)
-        try write(entry(event, result), durability)
+        let entry = self.entry(event, result)
+        try shared.admit(event.program.ofOwner, entry)
+        try write(entry, durability)
     }
 
     // MARK: what only takes away
@@ -159,7 +162,7 @@ package final class AuditTrail: Sendable {
     ) -> AuditEntry {
         AuditEntry(
             time: Self.milliseconds(), owner: owner, event: event.name, result: result,
-            program: event.program.logName, processID: UInt32(clamping: event.program.processID),
+            program: event.program.recordedName, processID: UInt32(clamping: event.program.processID),
             object: event.object, operation: event.operation, factors: factors, strength: strength, reason: reason)
     }
 

@@ -17,6 +17,12 @@ final class RecordRate: Sendable {
     /// Records of all programs between two looks at the disk. If the disk fills up in between, they go into the space that the log
     /// has reserved, 256 KiB at a time; these take at most 213 KiB of it, with the longest names.
     private static let recordsPerLook = 100
+    /// Bytes of one owner's records at once, and each day from then on, where several owners share the log: the last 64 MiB then last
+    /// for more than a week while one of them fills them.
+    static let bytesOfOwnerPerDay = 8.0 * 1024 * 1024
+    /// What a record has besides its entry: length, kind, place, chain and seal.
+    private static let recordByteCount = 96.0
+    private static let secondsPerDay = 86_400.0
     /// Programs of one owner that are told apart.
     private static let programLimit = 1000
 
@@ -29,24 +35,31 @@ final class RecordRate: Sendable {
     private let state = Mutex(State())
     private let space: @Sendable () -> DiskSpace?
     private let now: @Sendable () -> Duration
+    private let isOfSeveral: Bool
 
     /// - Parameters:
+    ///   - isOfSeveral: whether several owners share the log. Then each has a share of bytes, too.
     ///   - space: the free space for the log; nil when it is unknown, which limits nothing.
     ///   - now: the time since boot.
-    init(space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration) {
+    init(
+        isOfSeveral: Bool, space: @escaping @Sendable () -> DiskSpace?, now: @escaping @Sendable () -> Duration
+    ) {
+        self.isOfSeveral = isOfSeveral
         self.space = space
         self.now = now
     }
 
     /// Counts a record of the program with this name in the log.
     ///
+    /// - Parameter byteCount: of the record's entry.
     /// - Throws: when space is scarce and the program, or all programs of its owner, have made their share.
-    func admit(_ program: ProgramOfOwner) throws(Refusal) {
+    func admit(_ program: ProgramOfOwner, byteCount: Int) throws(Refusal) {
         let refusal: Refusal? = state.withLock { state in
             look(&state)
             guard state.isScarce else { return nil }
             let time = now()
-            return state.shares[program.owner, default: OwnerShare(at: time)].take(for: program.program, at: time)
+            return state.shares[program.owner, default: OwnerShare(ofSeveral: isOfSeveral, at: time)]
+                .take(for: program.program, Double(byteCount) + Self.recordByteCount, at: time)
         }
         if let refusal { throw refusal }
     }
@@ -63,23 +76,30 @@ final class RecordRate: Sendable {
     /// The share of one owner's programs.
     private struct OwnerShare {
         private var all: Bucket
+        /// Nil for the only owner.
+        private var bytes: Bucket?
         /// By the program's name in the log.
         private var programs: [ExactName: Bucket] = [:]
 
-        init(at time: Duration) {
+        init(ofSeveral isOfSeveral: Bool, at time: Duration) {
             all = Bucket(RecordRate.burstOfOwner, perSecond: RecordRate.perSecondOfOwner, at: time)
+            guard isOfSeveral else { return }
+            let bytes = RecordRate.bytesOfOwnerPerDay
+            self.bytes = Bucket(bytes, perSecond: bytes / RecordRate.secondsPerDay, at: time)
         }
 
         /// Counts a record of the program with this name; returns why it is refused, or nil.
-        mutating func take(for name: ExactName, at time: Duration) -> Refusal? {
+        mutating func take(for name: ExactName, _ byteCount: Double, at time: Duration) -> Refusal? {
             var program = bucket(of: name, at: time)
             defer { programs[name] = program }
             program.fill(until: time)
             all.fill(until: time)
-            guard !program.isEmpty else { return RecordRate.tooManyOfProgram }
-            guard !all.isEmpty else { return RecordRate.tooManyOfOwner }
-            program.take()
-            all.take()
+            bytes?.fill(until: time)
+            guard program.has(1) else { return RecordRate.tooManyOfProgram }
+            guard all.has(1), bytes?.has(byteCount) != false else { return RecordRate.tooManyOfOwner }
+            program.take(1)
+            all.take(1)
+            bytes?.take(byteCount)
             return nil
         }
 
@@ -95,7 +115,7 @@ final class RecordRate: Sendable {
         }
     }
 
-    /// Records that may be made at once, and how their number grows again.
+    /// Records, or bytes of records, that may be made at once, and how their number grows again.
     private struct Bucket {
         let burst: Double
         let perSecond: Double
@@ -109,14 +129,14 @@ final class RecordRate: Sendable {
             tokens = burst
         }
 
-        var isEmpty: Bool { tokens < 1 }
+        func has(_ count: Double) -> Bool { tokens >= count }
 
         mutating func fill(until now: Duration) {
             tokens = min(burst, tokens + (now - time) / .seconds(1) * perSecond)
             time = now
         }
 
-        mutating func take() { tokens -= 1 }
+        mutating func take(_ count: Double) { tokens -= count }
     }
 
     private static let tooManyOfProgram = Refusal(

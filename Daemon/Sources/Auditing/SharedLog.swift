@@ -22,13 +22,14 @@ package final class SharedLog: Sendable {
     private let rate: RecordRate
 
     /// - Parameters:
+    ///   - isOfSeveral: whether several owners share the log.
     ///   - space: the free space on the disk of the log; nil when it is unknown.
     ///   - now: the time since boot, by which a program's share of the last space grows again.
     package init(
-        audit: AuditLog, vault: Vault, log: Logger, space: @escaping @Sendable () -> DiskSpace?,
+        audit: AuditLog, vault: Vault, log: Logger, isOfSeveral: Bool, space: @escaping @Sendable () -> DiskSpace?,
         now: @escaping @Sendable () -> Duration
     ) {
-        rate = RecordRate(space: space, now: now)
+        rate = RecordRate(isOfSeveral: isOfSeveral, space: space, now: now)
         self.audit = audit
         self.vault = vault
         self.log = log
@@ -42,7 +43,9 @@ package final class SharedLog: Sendable {
     // MARK: records
 
     /// Counts a record of `program` against its share of the last space.
-    func admit(_ program: ProgramOfOwner) throws(Refusal) { try rate.admit(program) }
+    func admit(_ program: ProgramOfOwner, _ entry: AuditEntry) throws(Refusal) {
+        try rate.admit(program, byteCount: entry.byteCount)
+    }
 
     func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
         do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }

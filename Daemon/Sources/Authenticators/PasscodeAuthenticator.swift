@@ -14,18 +14,21 @@ package struct PasscodeAuthenticator: Authenticator {
     package let trail: AuditTrail
     /// Told about each entry; nil where there is no biometry.
     let biometry: Biometry?
+    /// Told about each entry.
+    let login: LoginBinding
     /// The label of each proof.
     package let strength: Strength
 
     package init(
         keeper: any PasscodeKeeper, life: PasscodeLife, ring: KeyRing, trail: AuditTrail, biometry: Biometry?,
-        strength: Strength
+        login: LoginBinding, strength: Strength
     ) {
         self.keeper = keeper
         self.life = life
         self.ring = ring
         self.trail = trail
         self.biometry = biometry
+        self.login = login
         self.strength = strength
     }
 
@@ -91,6 +94,8 @@ package struct PasscodeAuthenticator: Authenticator {
             ring.add(halves, since: era)
             trail.coverSeeds(under: proved.half)
             biometry?.passcodeWasEntered()
+            // Where that cannot be stored, no login tries its password; nothing else depends on it.
+            try? login.passcodeWasEntered()
             return proved
         }
     }

@@ -20,7 +20,7 @@ extension Broker {
         clock: (any BootClock)? = nil, observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         acceptingOlderStore: Bool = false
     ) throws -> Broker {
-        let keys = SecurityKeys(.spawned(program: configuration.securityKeyProgram))
+        let keys = SecurityKeys(configuration.helpers.securityKey)
         return try open(
             configuration, log: log, stretching: .argon2id, prompter: prompter, clock: clock, observer: observer,
             replacingDamagedLog: replacingDamagedLog, acceptingOlderStore: acceptingOlderStore,

@@ -46,6 +46,8 @@ package final class Broker: RequestHandler {
     let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
     let associations: Associations
+    /// Follows the sessions of all owners; nil where one owner is served, and before somebody asks for it.
+    let sharedLogind = Mutex<SharedLogind?>(nil)
 
     init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits) {
         self.opened = opened
@@ -53,12 +55,13 @@ package final class Broker: RequestHandler {
         let configuration = opened.configuration
         self.authenticators = authenticators
         associations = Associations(
-            .spawned(program: configuration.associationProgram), folder: configuration.associationsDirectory,
+            configuration.helpers.association, folder: configuration.associationsDirectory,
             trustedUserID: configuration.associationsUserID, server: configuration.associationServer,
             log: opened.log)
         services = SessionServices(
-            owners: opened.owners, limits: limits, clock: opened.clock, contextLifetime: configuration.contextLifetime,
-            isEnclaveImmediate: opened.shared.enclave.isImmediate, log: opened.log)
+            owners: opened.owners, facts: configuration.facts, limits: limits, clock: opened.clock,
+            contextLifetime: configuration.contextLifetime, isEnclaveImmediate: opened.shared.enclave.isImmediate,
+            log: opened.log)
         vault.setItemListener(services.itemWatches)
         opened.owners.whenOpened { [weak self] account in self?.follow(account) }
     }
@@ -80,9 +83,13 @@ package final class Broker: RequestHandler {
         _ = account.knownAttempts()
     }
 
+    /// Whether the store can be read. Waits as each reading does.
+    package var canReadStore: Bool { (try? vault.read { try $0.verifyStoreRecord() }) != nil }
+
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
     package func close() {
         services.environment.stop()
+        sharedLogind.withLock { $0 }?.stop()
         opened.owners.closeAll()
         sessions.endAllGrants()
         services.grantEnds.finish()
@@ -139,7 +146,9 @@ package final class Broker: RequestHandler {
         return refusal
     }
 
-    private func requireOpen(_ row: RequestRow, to caller: CallerProcess) throws(Refusal) {
+    private func requireOpen(_ row: RequestRow, to exchange: Exchange) throws(Refusal) {
+        let caller = exchange.caller
+        if row.isForAdministrators { try requireAdministrator(exchange.account) }
         if !row.isOpenToChangedPrograms,
             let refusal = caller.identity.standing.refusal(of: caller.program.application.text)
         {
@@ -155,7 +164,7 @@ package final class Broker: RequestHandler {
             + "lists are not shown. `ostiary doctor` says more.", cause: "log.doubtful-store")
 
     private func carryOut(_ exchange: Exchange) throws -> Reply {
-        try requireOpen(exchange.request.row, to: exchange.caller)
+        try requireOpen(exchange.request.row, to: exchange)
         switch exchange.request.body {
         case .hello, .cancel: throw Refusal(.outOfOrder, "The connection answers this itself.")
         case .status: return Reply(.status(try status(for: exchange)))
@@ -248,6 +257,12 @@ package final class Broker: RequestHandler {
         case .updateItems(let body): return try updateItems(body, exchange)
         case .deleteItems(let body): return try deleteItems(body, exchange)
         case .watchItems(let body): return try watchItems(body, exchange)
+
+        case .adminUsers(let body): return try adminUsers(body)
+        case .adminLog(let body): return try adminLog(body)
+        case .forgetUser(let body): return try forgetUser(body, exchange)
+
+        case .importStore(let body): return try importStore(body, exchange)
         }
     }
 

@@ -42,7 +42,7 @@ enum RefusalMapping {
         switch refusal.code {
         case .notAuthorized, .authenticationFailed, .userCancel, .userFallback, .systemCancel, .appCancel,
             .notInteractive, .lockedOut, .operationNotPermitted, .callerChanged, .clientChanged, .clientRefused,
-            .cooldown, .timedOut,
+            .notPermitted, .cooldown, .timedOut,
             .passcodeNotSet, .passcodeTooWeak, .biometryNotAvailable, .biometryNotEnrolled, .biometryLockout,
             .companionNotAvailable, .locked, .itemUnreadable, .logUnwritable, .duplicate, .decryptionFailed,
             .missingEntitlement, .programChanged, .programUnverified, .notAssociated, .credentialExcluded,
@@ -206,6 +206,10 @@ enum RefusalMapping {
                 .storeUnreadable,
                 "Your part of the store does not verify, so nothing of it is used. Restore the store from a backup.",
                 cause: "owner.unreadable")
+        case .beingForgotten:
+            Refusal(
+                .systemCancel, "The administrator is removing your part of the store; connect again later.",
+                cause: "owner.being-forgotten")
         case .ended: Refusal(.systemCancel, "The daemon ends; connect again.", cause: "daemon.ends")
         }
     }

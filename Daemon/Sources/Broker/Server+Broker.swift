@@ -1,6 +1,7 @@
 import Opening
 import Owners
 package import Sessions
+package import UnixSocket
 
 extension Server {
     /// Begins to listen for the programs that the broker answers, at `path`, which must not exist.
@@ -10,5 +11,10 @@ extension Server {
         try self.init(
             listeningAt: path, services: broker.services, handler: broker,
             owners: owners ?? OwnerLookup(broker.configuration.serves))
+    }
+
+    /// Accepts programs that the broker answers at a socket that outlives the daemon.
+    package convenience init(inheriting socket: UnixSocket, broker: Broker, owners: OwnerLookup) throws {
+        try self.init(inheriting: socket, services: broker.services, handler: broker, owners: owners)
     }
 }

@@ -16,11 +16,16 @@ package enum ProgramStanding: Equatable, Sendable {
     case unreadable
     /// It changed each time that it was read, so nothing is known.
     case changing
+    /// It lies in a file system whose server may never answer, so it was not read.
+    case foreignFileSystem
+    /// It runs without the group that its registration names, or others can have that group.
+    case withoutGroup
 
     init(_ error: ProgramFileError) {
         switch error {
         case .unreadable: self = .unreadable
         case .changing: self = .changing
+        case .foreignFileSystem: self = .foreignFileSystem
         }
     }
 
@@ -33,6 +38,8 @@ package enum ProgramStanding: Equatable, Sendable {
         case .listUnreadable: .registrationsUnreadable
         case .unreadable: .programUnreadable(path)
         case .changing: .programChanging(path)
+        case .foreignFileSystem: .programOnForeignFileSystem(path)
+        case .withoutGroup: .programWithoutGroup(path)
         }
     }
 }
@@ -54,6 +61,8 @@ package struct CallerIdentity: Equatable, Sendable {
     package let isBrowser: Bool
     /// Whether it may make requests for its clients.
     package let isDoor: Bool
+    /// Whether it runs with a group that nothing else has.
+    let hasOwnGroup: Bool
     /// The digest that the executable's file must keep; nil where the path says enough.
     let content: Data?
 
@@ -68,6 +77,7 @@ package struct CallerIdentity: Equatable, Sendable {
         webCredentials = []
         isBrowser = false
         isDoor = false
+        hasOwnGroup = false
         content = nil
     }
 
@@ -79,6 +89,7 @@ package struct CallerIdentity: Equatable, Sendable {
         webCredentials = registration.webCredentials
         isBrowser = registration.isBrowser
         isDoor = registration.isDoor
+        hasOwnGroup = registration.ownGroup != nil
         if case .content(let digest) = registration.identity { content = digest } else { content = nil }
     }
 }

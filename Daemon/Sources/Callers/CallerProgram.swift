@@ -1,6 +1,7 @@
 package import ExactNames
 import Glibc
 import ProcessFacts
+import PromptProtocol
 import UnixSocket
 
 /// The program that a caller runs, as prompts, the log and the store name it.
@@ -8,8 +9,6 @@ import UnixSocket
 /// In user mode this is advisory: another program of the same user can inject code into a program and act under its
 /// name. The name keeps programs apart that mean no harm, and prompts show it to the person.
 package struct CallerProgram: Equatable, Sendable {
-    /// How far the name can be trusted; user mode knows only this label.
-    package static let label = "advisory"
     /// The name of programs that cannot be named: deleted executables, interpreters, whose scripts are not told apart,
     /// and programs in another pid namespace.
     package static let unknown: ExactName = "unknown program"
@@ -24,14 +23,28 @@ package struct CallerProgram: Equatable, Sendable {
 
     /// The door that makes requests for the program; nil for a program that is connected itself.
     package let through: ExactName?
+    /// How far the name can be trusted; nil where nothing is said of that, as in user mode.
+    private(set) var label: ProgramLabel?
 
-    /// The program's name in the log, with its door's. No program's own name holds the words between them.
-    package var logName: String {
-        guard let through else { return displayName.text }
-        let door = Self.throughWords + through.text.cut(toByteCount: Self.logNameByteCount / 2)
-        // A long name is cut in the log. Neither of the two must push the other one out of it.
-        let room = Self.logNameByteCount - door.utf8.count
-        return displayName.text.cut(toByteCount: room) + door
+    /// The program's name for lists, with its door's. No program's own name holds the words between them.
+    package var logName: String { name(before: "") }
+
+    /// The same in the log. Where something is said of trust, each name has a label behind it: no path can seem to have one.
+    package var recordedName: String { name(before: label.map { " (\($0.rawValue))" } ?? "") }
+
+    private func name(before label: String) -> String {
+        var end = label
+        if let through { end += Self.throughWords + through.text.cut(toByteCount: Self.logNameByteCount / 2) }
+        guard !end.isEmpty else { return displayName.text }
+        // A long name is cut in the log. None of the parts must push another one out of it.
+        return displayName.text.cut(toByteCount: Self.logNameByteCount - end.utf8.count) + end
+    }
+
+    /// The same program with another label.
+    func labelled(_ label: ProgramLabel) -> CallerProgram {
+        var program = self
+        program.label = label
+        return program
     }
 
     private static let throughWords = ", through "
@@ -44,6 +57,10 @@ package struct CallerProgram: Equatable, Sendable {
     /// The name in the log when the user's session caused a lock, and not a program.
     package static let sessionLock = CallerProgram(
         application: unknown, displayName: "session lock (systemd-logind)", processID: getpid())
+
+    /// The name in the log when the end of the user's last session caused a lock.
+    package static let sessionEnd = CallerProgram(
+        application: unknown, displayName: "session end (systemd-logind)", processID: getpid())
 
     /// The name in the log for acts of the person who started the daemon by hand.
     package static let daemonStart = CallerProgram(

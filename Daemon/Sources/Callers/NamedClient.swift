@@ -1,6 +1,6 @@
 import CLinuxShims
 import Glibc
-import ProcessFacts
+package import ProcessFacts
 package import UnixSocket
 
 /// The descriptors that a door passed of the client that it makes a request for.
@@ -50,12 +50,13 @@ package struct NamedClient: Sendable {
     /// A pidfd.
     package let process: SharedDescriptor
 
-    package init(_ passed: PassedClient) throws(ClientError) {
+    /// - Parameter facts: what the machine says about callers.
+    package init(_ passed: PassedClient, facts: any CallerFacts) throws(ClientError) {
         if let connection = passed.connection {
             try self.init(connection, passed.process)
         } else {
             guard let process = passed.process else { throw .noProcess }
-            try self.init(process)
+            try self.init(process, facts)
         }
         guard Self.isAlive(process) else { throw .gone }
     }
@@ -75,14 +76,15 @@ package struct NamedClient: Sendable {
     }
 
     /// - Parameter process: a pidfd, the only thing that is known of the client.
-    private init(_ process: SharedDescriptor) throws(ClientError) {
+    private init(_ process: SharedDescriptor, _ facts: any CallerFacts) throws(ClientError) {
         let processID = ostiary_process_of(process.number)
         guard processID > 0 else { throw .gone }
-        // A process that lets nobody look at it seems to be root's. The daemon could not see its program either.
-        var folder = ostiary_file_identity()
-        guard unsafe ostiary_identify(AT_FDCWD, "/proc/\(processID)", &folder) == 0 else { throw .gone }
+        let userID: UInt32
+        do throws(FactFailure) { userID = try facts.hold(processID, process).userID() } catch {
+            throw error == .absent ? .gone : .unreadable
+        }
         key = .process(processID)
-        credentials = PeerCredentials(processID: processID, userID: folder.owner, groupID: .max)
+        credentials = PeerCredentials(processID: processID, userID: userID, groupID: .max)
         self.process = process
     }
 

@@ -2,7 +2,7 @@ import Opening
 import OstiaryMessages
 
 /// The doctor's finding on the counter that tells the newest copy of the store.
-extension Examination {
+extension MachineExamination {
     func counterFinding() -> WireFinding {
         let check = "store counter"
         guard let rollback else {

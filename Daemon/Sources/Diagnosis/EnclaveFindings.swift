@@ -6,9 +6,10 @@ import Owners
 import Refusals
 import Settings
 import TPMEnclave
+import Vault
 
 /// The doctor's finding on the place of the keys.
-extension Examination {
+extension MachineExamination {
     func enclaveFinding() -> WireFinding {
         let configured = configuration.prompts.enclave
         guard let tpm = enclave as? TPMEnclave else {
@@ -23,7 +24,7 @@ extension Examination {
             )
         }
         do {
-            return finding(try tpm.lockout(), configured.tpm)
+            return finding(try tpm.lockout(for: nil), configured.tpm)
         } catch .ownerPassword {
             return .problem(
                 "enclave",
@@ -51,7 +52,7 @@ extension Examination {
     }
 }
 
-extension Examination {
+extension MachineExamination {
     /// The chip itself, and the users who may open it.
     func tpmFinding() -> WireFinding {
         let check = "tpm"
@@ -120,7 +121,28 @@ extension Examination {
         case nil: .ok(check, "There is one, and you may use it. New stores are made in it with `enclave = tpm`.")
         }
     }
+}
 
+/// The place of the keys for one of many users. The chip's counts are those of all users and programs, and are not told.
+struct EnclaveForOneOfMany {
+    let enclave: any Enclave
+    let account: OwnerAccount
+
+    func finding() -> WireFinding {
+        let check = "enclave"
+        guard let tpm = enclave as? TPMEnclave else { return .ok(check, "The keys are in software.") }
+        do {
+            _ = try tpm.lockout(for: account.id.bytes)
+            return .ok(check, "The keys are in the TPM.")
+        } catch {
+            return .problem(
+                check, "The keys are in the TPM, which does not work now.",
+                advice: "Tell the administrator, for whom `ostiary doctor` says why.")
+        }
+    }
+}
+
+extension Examination {
     /// How many wrong passcodes the chip has counted.
     func chipTriesFinding() -> WireFinding {
         let check = "wrong tries in the TPM"

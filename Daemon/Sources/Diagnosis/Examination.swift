@@ -1,8 +1,6 @@
+import AuditLog
 import Authenticators
-import CLinuxShims
-import Enclave
-import Foundation
-import Glibc
+import HelperProcesses
 import Logging
 package import Opening
 package import OstiaryMessages
@@ -11,22 +9,26 @@ package import Owners
 import PromptProtocol
 import Prompting
 import ProtectedObjects
-import SecretMemory
 import Settings
 
 /// The doctor's findings for one user.
+///
+/// In a daemon for many they say nothing of other users: neither what these did nor how much. The findings about the machine and the
+/// daemon, such as the number of all changes, are then for the administrator alone (``MachineExamination``).
 package struct Examination {
     let opened: OpenedStore
     let account: OwnerAccount
     /// The process that asks; it matters where its session is.
     let processID: Int32
     private let requester: StretchRequester
+    /// Nil if the user gets no findings about the machine.
+    private let machine: MachineExamination?
 
     var configuration: BrokerConfiguration { opened.configuration }
     var store: SharedStore { opened.shared }
-    var enclave: any Enclave { store.enclave }
-    var rollback: StoreRollback? { opened.rollback }
     var log: Logger { opened.log }
+
+    private var isOfSeveral: Bool { configuration.serves.sole == nil }
 
     package init(
         _ opened: OpenedStore, for account: OwnerAccount, askedBy processID: Int32, as requester: StretchRequester
@@ -35,38 +37,66 @@ package struct Examination {
         self.account = account
         self.processID = processID
         self.requester = requester
+        machine = opened.configuration.serves.sole != nil || account.user.id == 0 ? MachineExamination(opened) : nil
     }
 
     /// Answers as long as the daemon runs: a check that cannot be made is a problem of its own, and the others are
     /// made.
     package func findings() -> [WireFinding] {
         let store = StoreExamination(
-            vault: store.vault, account: account, log: log, requester: requester,
-            isOfSeveral: configuration.serves.sole == nil)
-        return [
-            optionFinding(), store.storeFinding(), store.keyFinding(limit: account.rights.limits.keyCountOfGroup),
-            store.itemFinding(), store.erasureFinding(), logFinding(for: opened.logAudience(of: account)),
-            store.epochFinding(),
-            store.passcodeFinding(), lockoutFinding(),
-            store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
-            pinentryFinding(), displayFinding(), frontEndFinding(), memoryFinding(), dumpFinding(), folderFinding(),
-            sessionLockFinding(), faceFinding(), enclaveFinding(), store.securityKeyFinding(),
-            tpmFinding(), ownerFinding(), chipTriesFinding(), counterFinding(),
-            LoadedCode.ofThisProcess().finding(userID: configuration.runsAs.id),
-        ] + fingers().findings()
+            vault: store.vault, account: account, log: log, requester: requester, isOfSeveral: isOfSeveral)
+        let findings: [WireFinding?] = [
+            machine?.optionFinding(), store.storeFinding(),
+            store.keyFinding(limit: account.rights.limits.keyCountOfGroup), store.itemFinding(),
+            machine?.erasureFinding(), logFinding(for: logAudience), store.epochFinding(), store.passcodeFinding(),
+            lockoutFinding(), store.attemptFinding(), store.keyPairFinding(), store.startFinding(), promptFinding(),
+            pinentryFinding(), displayFinding(), frontEndFinding(), machine?.memoryFinding(), machine?.dumpFinding(),
+            machine?.folderFinding(), sessionLockFinding(), faceFinding(), enclaveFinding(),
+            store.securityKeyFinding(), machine?.tpmFinding(), machine?.ownerFinding(), chipTriesFinding(),
+            machine?.counterFinding(), machine?.codeFinding(),
+        ]
+        return findings.compactMap { $0 } + fingers().findings() + (machine?.signInFindings() ?? []) + placeFindings()
     }
 
-    /// Options for tests make the daemon believe other services than the machine's.
-    private func optionFinding() -> WireFinding {
-        let options = configuration.testOptions
-        guard !options.isEmpty else { return .ok("options", "The daemon was started without options for tests.") }
-        return .problem(
-            "options", "This daemon was started with options for tests: \(options.joined(separator: ", ")).",
-            advice: "Unless you test, end it and start it again.")
+    /// Nothing where there is no trusted place.
+    private func placeFindings() -> [WireFinding] {
+        let prompter = account.evaluator.prompter
+        guard prompter.hasTrustedPlace else { return [] }
+        guard let refusal = prompter.placeRefusal(ofProcess: processID, of: account.user.id) else {
+            return [.ok("place", "You can be asked at the trusted place, a console of Ostiary's own.")]
+        }
+        return [
+            .notice(
+                "place", "You cannot be asked at the trusted place now: \(refusal.words).",
+                advice: "Use this machine's own screen and keyboard. What asks for the place is refused elsewhere.")
+        ]
+    }
+
+    /// The administrator of many gets a finding on the whole log.
+    private var logAudience: LogAudience {
+        machine != nil && isOfSeveral ? .everything : opened.logAudience(of: account)
+    }
+
+    private func enclaveFinding() -> WireFinding {
+        machine?.enclaveFinding() ?? EnclaveForOneOfMany(enclave: store.enclave, account: account).finding()
     }
 
     private func promptFinding() -> WireFinding {
-        let path = configuration.promptProgram
+        switch configuration.helpers.prompt {
+        case .spawned(let program): promptFinding(program)
+        case .activated(let socket): promptFinding(socket)
+        }
+    }
+
+    private func promptFinding(_ socket: HelperSocket) -> WireFinding {
+        HelperRoad.activated(socket).isThere
+            ? .ok("prompt", "The service manager listens at \(socket.path).")
+            : .problem(
+                "prompt", "There is no socket \(socket.path), so nobody can be asked.",
+                advice: "Run `sudo systemctl enable --now ostiary-prompt.socket`.")
+    }
+
+    private func promptFinding(_ path: String) -> WireFinding {
         switch distrust(path) {
         case nil: return .ok("prompt", "\(path) is there, and only root and this user can replace it.")
         case .missing(let part)?:
@@ -103,6 +133,7 @@ package struct Examination {
             biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
             sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID, of: account.user.id),
             terminals: configuration.prompts.fingerPolicy,
+            templatesSocket: configuration.helpers.templates.path,
             hasDisplay: { (try? prompter.display().get()) != nil })
     }
 
@@ -128,6 +159,7 @@ package struct Examination {
         switch prompter.frontEndWithoutTerminal() {
         case .success(.sheet): return asked("a sheet")
         case .success(.pinentry): return asked("the pinentry")
+        case .success(.trustedPlace): return asked("the trusted place")
         case .success(.terminal), .failure:
             return .notice(
                 "asking", order + "A program without a terminal cannot ask.",
@@ -144,35 +176,6 @@ package struct Examination {
         return nil
     }
 
-    private func memoryFinding() -> WireFinding {
-        SecretMemoryStatus.isLocked
-            ? .ok("memory", "Secrets are locked in memory.")
-            : .notice(
-                "memory",
-                SecretMemoryStatus.arePasscodesLocked
-                    ? "The system refused to lock all memory for secrets: passcodes are locked, others may reach the swap "
-                        + "space."
-                    : "The system refused to lock memory, so secrets may reach the swap space.",
-                advice: "Raise the locked-memory limit (RLIMIT_MEMLOCK), or encrypt the swap space.")
-    }
-
-    private func dumpFinding() -> WireFinding {
-        ostiary_is_dumpable() != 0
-            ? .problem(
-                "dumps", "Other programs of this user can read the daemon's memory.",
-                advice: "Start ostiaryd without a debugger.")
-            : .ok("dumps", "The daemon's memory can be neither dumped nor traced by programs of this user.")
-    }
-
-    private func folderFinding() -> WireFinding {
-        var status = stat()
-        let path = configuration.stateDirectory
-        guard unsafe stat(path, &status) == 0, status.st_mode & 0o077 == 0, status.st_uid == configuration.runsAs.id
-        else {
-            return .problem("state folder", "\(path) is open to others.", advice: "chmod 700 \(path)")
-        }
-        return .ok("state folder", "\(path) is private.")
-    }
 }
 
 extension WireFinding {

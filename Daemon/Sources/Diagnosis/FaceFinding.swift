@@ -1,4 +1,5 @@
 import Authenticators
+import HelperProcesses
 import Opening
 import OstiaryMessages
 import Owners
@@ -21,9 +22,20 @@ extension Examination {
                 advice: "As root, write one line into /etc/pam.d/\(face.name): auth required MODULE. Only root may be "
                     + "able to change the file and the folders above it.")
         } catch {
-            return .problem(
-                "face", "\(configuration.face?.program ?? "ostiary-pam") cannot be started, so no face is looked for.",
+            return missingHelper
+        }
+    }
+
+    private var missingHelper: WireFinding {
+        switch configuration.helpers.face {
+        case .spawned(let program):
+            .problem(
+                "face", "\(program) cannot be started, so no face is looked for.",
                 advice: "Install ostiary-pam beside ostiaryd.")
+        case .activated(let socket):
+            .problem(
+                "face", "No program answers at \(socket.path), so no face is looked for.",
+                advice: "Run `sudo systemctl enable --now ostiary-pam.socket`.")
         }
     }
 

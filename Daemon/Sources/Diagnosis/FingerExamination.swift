@@ -7,7 +7,6 @@ import PromptProtocol
 import Prompting
 import Refusals
 import Settings
-import TemplateAnswers
 
 /// What the doctor finds about one user's fingers: each thing that does not work, and the command that mends it.
 struct FingerExamination {
@@ -18,6 +17,8 @@ struct FingerExamination {
     let sensorRefusal: SensorRefusal?
     /// On which terminals a finger may answer.
     let terminals: TerminalPolicy
+    /// The path of the socket of `ostiary-templates`.
+    let templatesSocket: String
     let hasDisplay: () -> Bool
 
     private static let reader = "fingerprint reader"
@@ -30,7 +31,7 @@ struct FingerExamination {
         let state = biometry.state()
         let findings = [
             Self.readerFinding(state), fingerFinding(state),
-            Self.setFinding(biometry.enrolledSet(), isMissed: state.obstacle == .templatesGone),
+            Self.setFinding(biometry.enrolledSet(), templatesSocket, isMissed: state.obstacle == .templatesGone),
         ]
         // Without a reader there is nothing to ask for.
         return state.sensor == nil ? findings : findings + [questionFinding()]
@@ -44,7 +45,8 @@ struct FingerExamination {
         // A machine without fingers is whole, and so is a session from another machine.
         case .withoutBus, .withoutService, .withoutReader, .denied, .disconnected, .busy, .nothingEnrolled:
             .notice(reader, failure.explanation, advice: failure.advice)
-        case .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .readerFault, .stopped, .unexpected:
+        case .serviceNotStarted, .untrustedService, .serviceEnded, .silent, .readerFault, .stopped, .unexpected,
+            .deniedForOthers:
             .problem(reader, failure.explanation, advice: failure.advice)
         }
     }
@@ -81,8 +83,10 @@ struct FingerExamination {
         "`systemctl status ostiary-templates.socket` and `sudo journalctl -u 'ostiary-templates@*'` say why."
     private static let installing = "Run `sudo systemctl enable --now ostiary-templates.socket`."
 
-    /// - Parameter isMissed: whether it was told before.
-    private static func setFinding(_ found: EnrolledSet, isMissed: Bool) -> WireFinding {
+    /// - Parameters:
+    ///   - socket: its path.
+    ///   - isMissed: whether it was told before.
+    private static func setFinding(_ found: EnrolledSet, _ socket: String, isMissed: Bool) -> WireFinding {
         switch found {
         case .digest, .none: return .ok(set, "ostiary-templates tells which fingers are enrolled.")
         case .absent where isMissed:
@@ -109,7 +113,7 @@ struct FingerExamination {
             return .problem(
                 set,
                 "The socket of ostiary-templates was not made by root, so it is not believed, and no finger is used.",
-                advice: "Remove \(TemplateSocket.path), and find out who made it. Then run "
+                advice: "Remove \(socket), and find out who made it. Then run "
                     + "`sudo systemctl restart ostiary-templates.socket`.")
         }
     }

@@ -13,7 +13,7 @@ extension Examination {
             return .problem(
                 "audit log", "It does not fit its anchor\(place). Nothing is released.", advice: Self.replacingLog)
         }
-        do { return logFinding(try store.log.audit.verify(for: audience)) } catch {
+        do { return logFinding(try store.log.audit.verify(for: audience), for: audience) } catch {
             log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
             let unreadable = error is AuditLogError ? "The log" : "The database"
             return .problem(
@@ -22,7 +22,7 @@ extension Examination {
         }
     }
 
-    private func logFinding(_ verdict: AuditVerdict) -> WireFinding {
+    private func logFinding(_ verdict: AuditVerdict, for audience: LogAudience) -> WireFinding {
         guard verdict.isIntact else {
             let first = verdict.firstMisfit.map { " First at record \($0)." } ?? ""
             return .problem(
@@ -31,7 +31,8 @@ extension Examination {
                     ? Self.replacingLog
                     : "Somebody put an older vault.sqlite back. Restore the whole state folder from one backup.")
         }
-        if case .recovered(let lostBytes) = store.log.audit.state {
+        // The record was anybody's, and its size would be told.
+        if audience.seesNumbers, case .recovered(let lostBytes) = store.log.audit.state {
             return .notice(
                 "audit log", "A crash cut off the last record (\(lostBytes) bytes); no answer relied on it.",
                 advice: "You need not do anything.")

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Synchronization
-public import TemplateAnswers
+import TemplateAnswers
 
 /// The fingerprint templates of a user, from `ostiary-templates`.
 ///
@@ -12,15 +12,23 @@ public final class EnrolledTemplates: Sendable {
     private let key: [UInt8]
     private let userID: UInt32
     private let serverUserID: UInt32
+    private let isFollowed: @Sendable () -> Bool
 
     /// - Parameters:
     ///   - socketPath: the helper's socket.
     ///   - key: 32 bytes that belong to the store. Another key gives other digests.
-    ///   - userID: the owner of the templates. The helper tells a process about the process's own user, and about nobody else.
+    ///   - userID: the owner of the templates. The helper tells a process about the process's own user, and the machine's daemon about
+    ///     each user.
     ///   - serverUserID: the user who must have made the socket; root, except in tests.
-    public init(socketPath: String = TemplateSocket.path, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0) {
+    ///   - isFollowed: whether changes are to be followed now. Each connection that follows takes a watch of root's, of which there are
+    ///     128, so a daemon for many users follows those who are there. It is asked before each connection, and may block.
+    public init(
+        socketPath: String, key: [UInt8], of userID: UInt32, serverUserID: UInt32 = 0,
+        isFollowed: @escaping @Sendable () -> Bool = { true }
+    ) {
         precondition(key.count == TemplateRequest.keyByteCount, "the key has a fixed size")
         (self.socketPath, self.key, self.userID, self.serverUserID) = (socketPath, key, userID, serverUserID)
+        self.isFollowed = isFollowed
     }
 
     /// Asks once. Blocks until the answer, at most for `duration`.
@@ -35,9 +43,19 @@ public final class EnrolledTemplates: Sendable {
     ///
     /// - Parameter tell: called with the present set, and then with each changed one, until the result is released or
     ///   stopped. A helper that is missing or ends is reported too, as ``EnrolledSet/absent`` and the like. It is then
-    ///   tried again, and so is one that refuses, with growing delays of at most a minute.
+    ///   tried again, and so is one that refuses, with growing delays of at most a minute. While changes are not to be followed,
+    ///   nothing is reported and nothing is connected.
     public func follow(_ tell: @escaping @Sendable (EnrolledSet) -> Void) -> TemplatesFollower {
-        TemplatesFollower(connect: { [self] () throws(TemplatesConnection.Failure) in try connect() }, tell)
+        follow(lookingEvery: TemplatesLimits.look, tell)
+    }
+
+    /// - Parameter pause: the time between two questions whether changes are to be followed.
+    func follow(
+        lookingEvery pause: Duration, _ tell: @escaping @Sendable (EnrolledSet) -> Void
+    ) -> TemplatesFollower {
+        TemplatesFollower(
+            connect: { [self] () throws(TemplatesConnection.Failure) in try isFollowed() ? connect() : nil },
+            lookingEvery: pause, tell)
     }
 
     private func connect() throws(TemplatesConnection.Failure) -> TemplatesConnection {
@@ -48,14 +66,17 @@ public final class EnrolledTemplates: Sendable {
 
 /// Reports changes of the templates until it is stopped or released.
 public final class TemplatesFollower: Sendable {
-    typealias Connect = @Sendable () throws(TemplatesConnection.Failure) -> TemplatesConnection
+    /// Nil while changes are not to be followed.
+    typealias Connect = @Sendable () throws(TemplatesConnection.Failure) -> TemplatesConnection?
 
     private let loop: FollowingLoop
 
-    fileprivate init(connect: @escaping Connect, _ tell: @escaping @Sendable (EnrolledSet) -> Void) {
+    fileprivate init(
+        connect: @escaping Connect, lookingEvery pause: Duration, _ tell: @escaping @Sendable (EnrolledSet) -> Void
+    ) {
         let loop = FollowingLoop()
         self.loop = loop
-        let thread = Thread { loop.run(connect, tell) }
+        let thread = Thread { loop.run(connect, lookingEvery: pause, tell) }
         thread.name = "ostiary-finger"
         thread.start()
     }
@@ -77,12 +98,17 @@ private final class FollowingLoop: Sendable {
     private let state = Mutex(State())
     private let stopped = DispatchSemaphore(value: 0)
 
-    func run(_ connect: TemplatesFollower.Connect, _ tell: (EnrolledSet) -> Void) {
+    func run(
+        _ connect: TemplatesFollower.Connect, lookingEvery pause: Duration, _ tell: (EnrolledSet) -> Void
+    ) {
         var delay = TemplatesLimits.firstDelay
         while true {
             var (wasAnswered, wasServed) = (false, false)
             do throws(TemplatesConnection.Failure) {
-                let connection = try connect()
+                guard let connection = try connect() else {
+                    guard isGoingOn(after: pause) else { return }
+                    continue
+                }
                 guard keep(connection) else { return }
                 var deadline: ContinuousClock.Instant? = .now.advanced(by: TemplatesLimits.answer)
                 while let answer = try connection.next(until: deadline) {
@@ -94,8 +120,13 @@ private final class FollowingLoop: Sendable {
             } catch { say(error.enrolledSet, tell) }
             // After an answer, try again soon: a new connection starts the helper again. One that refuses will refuse again.
             delay = wasServed ? TemplatesLimits.firstDelay : min(delay * 2, TemplatesLimits.longestDelay)
-            guard stopped.wait(timeout: .now() + delay / .seconds(1)) == .timedOut else { return }
+            guard isGoingOn(after: delay) else { return }
         }
+    }
+
+    /// Waits; false when it was stopped meanwhile.
+    private func isGoingOn(after delay: Duration) -> Bool {
+        stopped.wait(timeout: .now() + delay / .seconds(1)) == .timedOut
     }
 
     func stop() {

@@ -114,4 +114,7 @@ public enum TemplatesLimits {
     /// The first and the longest delay before a missing, ended or refusing helper is tried again. The delay doubles.
     static let firstDelay: Duration = .seconds(1)
     static let longestDelay: Duration = .seconds(60)
+    /// The time between two questions whether a user's changes are to be followed. The helper ends a connection without changes after ten
+    /// minutes, so they are followed for so long after the user has left.
+    static let look: Duration = .seconds(60)
 }

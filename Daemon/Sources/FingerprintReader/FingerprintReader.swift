@@ -42,7 +42,12 @@ public final class FingerprintReader: Sendable {
             let reader = try connection.description(of: path)
             let fingers = try connection.enrolledFingers(at: path, of: user)
             return fingers.isEmpty ? .nothingEnrolled(reader) : .ready(reader, fingers)
-        } catch { return .unusable(error) }
+        } catch { return .unusable(Self.failure(error, for: user)) }
+    }
+
+    /// Who names a user asks for a right of the machine's daemon, and not for the one of an active session.
+    private static func failure(_ failure: ReaderFailure, for user: String?) -> ReaderFailure {
+        failure == .denied && user != nil ? .deniedForOthers : failure
     }
 
     /// Claims the default reader for a user, lends it to `body`, and releases it in every case.
@@ -59,7 +64,10 @@ public final class FingerprintReader: Sendable {
         let connection = try connect(stop)
         let reader: String
         if let path { reader = path } else { reader = try connection.defaultReader() }
-        let claimed = try ClaimedReader(reader, for: user, through: connection)
+        let claimed: ClaimedReader
+        do throws(ReaderFailure) { claimed = try ClaimedReader(reader, for: user, through: connection) } catch {
+            throw Self.failure(error, for: user)
+        }
         do throws(ReaderFailure) {
             let result = try body(claimed)
             claimed.release()
@@ -67,7 +75,7 @@ public final class FingerprintReader: Sendable {
         } catch {
             claimed.release()
             if error == .readerFault, try connection.loses(reader) { throw .disconnected }
-            throw error
+            throw Self.failure(error, for: user)
         }
     }
 

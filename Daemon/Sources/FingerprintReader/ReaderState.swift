@@ -44,6 +44,8 @@ public enum ReaderFailure: Error, Equatable, Sendable {
     case disconnected
     /// polkit does not let this process use the reader, for instance because it is not part of an active local session.
     case denied
+    /// polkit does not let this process use the reader for another user, as the machine's daemon must.
+    case deniedForOthers
     /// The user has no finger enrolled, or not this one.
     case nothingEnrolled
     /// Another program holds the reader.

@@ -16,6 +16,8 @@ extension ReaderFailure {
         case .denied:
             "The system (polkit) does not let Ostiary use the fingerprint reader: your session must be active at this "
                 + "machine."
+        case .deniedForOthers:
+            "The fingerprint service does not let the daemon verify for other users: 50-ostiary.rules is missing."
         case .nothingEnrolled: "No finger is enrolled."
         case .busy: "Another program uses the fingerprint reader."
         case .readerFault: "The fingerprint reader failed; try again."
@@ -37,6 +39,9 @@ extension ReaderFailure {
         case .denied:
             "Log in at the machine itself. `loginctl session-status` shows whether your session is active, and "
                 + "`pkaction --verbose --action-id net.reactivated.fprint.device.verify` what polkit asks for."
+        case .deniedForOthers:
+            "The rule of polkit belongs to Ostiary's package, below /usr/share/polkit-1/rules.d. Where it is there, "
+                + "`journalctl -u polkit.service` says why polkit does not follow it."
         case .nothingEnrolled: "Enrol one with `ostiary fingerprint enroll`."
         case .busy: "Close the program that waits for a finger, for example a lock screen, and try again."
         case .readerFault: "If it fails again, unplug the reader and connect it again."

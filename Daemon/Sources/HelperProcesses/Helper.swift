@@ -1,7 +1,7 @@
 import CLinuxShims
 import Glibc
 import Threading
-import UnixSocket
+package import UnixSocket
 
 /// A running helper, from the daemon's side of its one connection.
 ///
@@ -99,6 +99,14 @@ package struct Helper: ~Copyable, Sendable {
         }
     }
 
+    /// Whether this process started the helper, and may kill it.
+    package var isSpawned: Bool {
+        switch child {
+        case .some: true
+        case nil: false
+        }
+    }
+
     /// -1 where the kernel gives no pidfds.
     private var watchNumber: CInt {
         switch watch {
@@ -112,11 +120,12 @@ package struct Helper: ~Copyable, Sendable {
     /// Readable when a message came, or when the helper has hung up. For `poll`, and for protocols that read a message in parts.
     package var descriptor: CInt { channel.number }
 
-    /// Sends one message.
+    /// Sends one message, with descriptors.
     ///
+    /// - Parameter descriptors: at most ``UnixSocket/passedDescriptorCount``.
     /// - Returns: false when the helper has ended, or does not read.
-    package borrowing func send(_ bytes: [UInt8]) -> Bool {
-        unsafe ostiary_send(channel.number, bytes, bytes.count, nil, 0) == bytes.count
+    package borrowing func send(_ bytes: [UInt8], passing descriptors: [CInt] = []) -> Bool {
+        unsafe ostiary_send(channel.number, bytes, bytes.count, descriptors, CInt(descriptors.count)) == bytes.count
     }
 
     package enum Received: Equatable, Sendable {
@@ -127,7 +136,7 @@ package struct Helper: ~Copyable, Sendable {
         case tooLong
     }
 
-    /// Takes the message that has come, or waits for one.
+    /// Takes the message that has come, or waits for one. Descriptors that came along are dropped.
     package borrowing func receive(atMost limit: Int) -> Received {
         // One byte more, so that a longer message is seen as one.
         var bytes = [UInt8](repeating: 0, count: limit + 1)
@@ -135,6 +144,35 @@ package struct Helper: ~Copyable, Sendable {
         while count < 0, errno == EINTR { count = unsafe recv(channel.number, &bytes, bytes.count, 0) }
         guard count > 0 else { return .ended }
         return count <= limit ? .bytes(Array(bytes[..<count])) : .tooLong
+    }
+
+    /// What came of a wait for a message with descriptors.
+    package enum ReceivedWithDescriptors: Sendable {
+        /// The descriptors are in the order of the helper. There may be fewer than were expected.
+        case message([UInt8], [SharedDescriptor])
+        case ended, tooLong
+        /// More descriptors came than were expected, or this process had no number left for one. None of them is kept.
+        case surplusDescriptors
+    }
+
+    /// As ``receive(atMost:)``, with the descriptors that came along.
+    ///
+    /// - Parameter count: how many may come, 1 to ``UnixSocket/passedDescriptorCount``.
+    package borrowing func receive(atMost limit: Int, expecting count: Int) -> ReceivedWithDescriptors {
+        precondition((1...UnixSocket.passedDescriptorCount).contains(count))
+        // One byte more, so that a longer message is seen as one.
+        var bytes = [UInt8](repeating: 0, count: limit + 1)
+        var sender = ostiary_sender()
+        // The socket of an activated helper brings the sender with each message, which needs a place of its own.
+        let byteCount = unsafe ostiary_receive(
+            channel.number, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_SENDER | OSTIARY_RECEIVE_DESCRIPTORS), &sender)
+        guard byteCount >= 0 else { return .ended }
+        let passed = [sender.descriptors.0, sender.descriptors.1, sender.descriptors.2]
+            .prefix(Int(sender.descriptor_count)).map { SharedDescriptor(Descriptor(owning: $0)) }
+        guard byteCount > 0 else { return .ended }
+        guard byteCount <= limit else { return .tooLong }
+        guard sender.refused_descriptors == 0, passed.count <= count else { return .surplusDescriptors }
+        return .message(Array(bytes[..<byteCount]), passed)
     }
 
     package enum Event: Equatable, Sendable {
@@ -169,7 +207,7 @@ package struct Helper: ~Copyable, Sendable {
     }
 
     /// Rounded up, so that a wait does not end just before its time.
-    private static func milliseconds(of duration: Duration) -> CInt {
+    fileprivate static func milliseconds(of duration: Duration) -> CInt {
         CInt(min(duration / .milliseconds(1), 60_000)) + 1
     }
 
@@ -186,21 +224,15 @@ package struct Helper: ~Copyable, Sendable {
     /// - Parameter gone: called once, when it is gone: before this returns, or later on a thread of its own.
     /// - Returns: whether it is gone.
     @discardableResult package consuming func end(then gone: @escaping @Sendable () -> Void = {}) -> Bool {
+        beginEnd().finish(by: .now.advanced(by: HelperProcessLimits.end), then: gone)
+    }
+
+    /// The first half of ``end(then:)``, which waits for nothing. So several helpers end at once.
+    package consuming func beginEnd() -> EndingHelper {
         let (channel, watch) = (channel, Self.shared(self.watch))
-        let number = watch?.number ?? -1
         let reap = Self.kill(child)
         if reap == nil { channel.shutdown() }
-        // A kernel without pidfds leaves the wait for the process itself.
-        guard number < 0 || Self.isGone(number) else {
-            Threads.startEventually("ostiary-reaper") {
-                if let reap { reap() } else if let watch { Self.waitForEnd(watch) }
-                gone()
-            }
-            return false
-        }
-        reap?()
-        gone()
-        return true
+        return EndingHelper(channel: channel, watch: watch, reap: reap)
     }
 
     private static func shared(_ watch: consuming Descriptor?) -> SharedDescriptor? {
@@ -208,24 +240,11 @@ package struct Helper: ~Copyable, Sendable {
         return SharedDescriptor(watch)
     }
 
-    private static func waitForEnd(_ watch: SharedDescriptor) {
-        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
-        while unsafe poll(&polled, 1, -1) <= 0 {}
-    }
-
-    /// Ends the helper without waiting. Its memory is freed later.
+    /// Ends the helper without waiting. Its memory is freed later. An activated one ends with its connection.
     package consuming func kill() {
-        if let reap = Self.kill(child) { Threads.startEventually("ostiary-reaper", reap) }
-    }
-
-    private static func isGone(_ watch: CInt) -> Bool {
-        var polled = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
-        let deadline = ContinuousClock.now.advanced(by: HelperProcessLimits.end)
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline)
-            guard left > .zero else { return false }
-            if unsafe poll(&polled, 1, milliseconds(of: left)) > 0 { return true }
-        }
+        let channel = channel
+        guard let reap = Self.kill(child) else { return channel.shutdown() }
+        Threads.startEventually("ostiary-reaper", reap)
     }
 
     /// Kills a child with its process group.
@@ -234,5 +253,47 @@ package struct Helper: ~Copyable, Sendable {
     private static func kill(_ child: consuming ChildProcess?) -> (@Sendable () -> Void)? {
         guard let child = child.take() else { return nil }
         return child.kill(withGroup: true)
+    }
+}
+
+/// A helper that was told to end: killed, or without its connection.
+package struct EndingHelper: Sendable {
+    /// Open until the wait is over, as a connection that is read.
+    fileprivate let channel: UnixSocket
+    /// Nil where the kernel gives no pidfds.
+    fileprivate let watch: SharedDescriptor?
+    /// Waits until a spawned helper is gone.
+    fileprivate let reap: (@Sendable () -> Void)?
+
+    /// The second half of ``Helper/end(then:)``. Returns once the helper is gone, or at `deadline`.
+    @discardableResult package func finish(
+        by deadline: ContinuousClock.Instant, then gone: @escaping @Sendable () -> Void
+    ) -> Bool {
+        // A kernel without pidfds leaves the wait for the process itself.
+        guard let watch, !Self.isGone(watch, by: deadline) else {
+            reap?()
+            gone()
+            return true
+        }
+        Threads.startEventually("ostiary-reaper") { [reap] in
+            if let reap { reap() } else { Self.waitForEnd(watch) }
+            gone()
+        }
+        return false
+    }
+
+    /// Looks once, even if the time is over.
+    private static func isGone(_ watch: SharedDescriptor, by deadline: ContinuousClock.Instant) -> Bool {
+        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline)
+            if unsafe poll(&polled, 1, left > .zero ? Helper.milliseconds(of: left) : 0) > 0 { return true }
+            guard left > .zero else { return false }
+        }
+    }
+
+    private static func waitForEnd(_ watch: SharedDescriptor) {
+        var polled = pollfd(fd: watch.number, events: Int16(POLLIN), revents: 0)
+        while unsafe poll(&polled, 1, -1) <= 0 {}
     }
 }

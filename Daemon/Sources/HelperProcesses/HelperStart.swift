@@ -5,6 +5,10 @@ import UnixSocket
 
 /// The helper's own side.
 package enum HelperStart {
+    /// Whether the service manager has started this process as a helper. To be asked before ``takeDescriptors()``, which removes the
+    /// variables.
+    package static var isActivated: Bool { variable("LISTEN_PID") == "\(getpid())" }
+
     /// Makes the descriptors of a helper that the service manager started the same as those of a helper that the daemon started.
     ///
     /// The service manager gives a connection as number 3 and says so with variables, which are removed (sd_listen_fds(3)). The
@@ -14,7 +18,7 @@ package enum HelperStart {
     ///
     /// - Returns: false when the daemon gave up, or sent something else than a hand-over.
     package static func takeDescriptors() -> Bool {
-        guard let processID = variable("LISTEN_PID"), processID == "\(getpid())" else { return true }
+        guard isActivated else { return true }
         let count = variable("LISTEN_FDS")
         for name in ["LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsafe unsetenv(name) }
         guard count == "1", let connection = lifted(3) else { return false }

@@ -4,12 +4,12 @@ import Callers
 import EnrolledTemplates
 import ExactNames
 import FingerprintReader
+package import HelperProcesses
 package import Owners
 import PAMProtocol
+package import ProcessFacts
 package import Prompting
 package import Settings
-import TemplateAnswers
-import UnixSocket
 
 /// Where the daemon keeps its state and how it asks people.
 package struct BrokerConfiguration: Sendable {
@@ -19,10 +19,12 @@ package struct BrokerConfiguration: Sendable {
     package let serves: ServedUsers
     /// Folder with mode 0700 that holds the device secret, the store and the audit log.
     package let stateDirectory: String
-    /// Absolute path of `ostiary-prompt`.
-    package let promptProgram: String
-    /// `ostiary-fido` lies beside it.
-    package var securityKeyProgram: String { PathName.folder(of: promptProgram) + "/ostiary-fido" }
+    /// How the daemon comes to its helpers.
+    package let helpers: HelperRoads
+    /// What the machine says about callers.
+    package let facts: any CallerFacts
+    /// Tells who sits at this machine.
+    package let sessionRecords: any SessionRecords
     package let prompts: PromptConfiguration
     /// How long what is proved in a context counts there.
     package var contextLifetime: Duration { .seconds(prompts.contextSeconds) }
@@ -31,8 +33,6 @@ package struct BrokerConfiguration: Sendable {
     package let applicationsDirectory: String
     /// Where the administrator registers programs for all users.
     package static let systemApplicationsDirectory = "/etc/ostiary/apps.d"
-    /// Absolute path of `ostiary-association`.
-    package let associationProgram: String
     /// Folder of the administrator's association files.
     package let associationsDirectory: String
     /// The user to whom these files must belong; root, except in tests.
@@ -59,16 +59,14 @@ package struct BrokerConfiguration: Sendable {
 
     /// - Parameter serves: nil for the user whom the daemon runs as.
     package init(
-        runsAs: SystemUser, serves: ServedUsers? = nil, stateDirectory: String, promptProgram: String,
-        prompts: PromptConfiguration, version: String,
+        runsAs: SystemUser, serves: ServedUsers? = nil, stateDirectory: String, helpers: HelperRoads,
+        facts: any CallerFacts, sessionRecords: any SessionRecords, prompts: PromptConfiguration, version: String,
         applicationsDirectory: String = Self.systemApplicationsDirectory, systemBus: String? = nil,
         fingers: FingerSources? = nil, face: FaceSource? = nil,
-        associationProgram: String = "/nonexistent",
         associationsDirectory: String = Self.systemAssociationsDirectory,
         associationsUserID: UInt32 = 0, associationServer: AssociationServer = AssociationServer(),
         adoptedUserName: String? = nil, testOptions: [String] = []
     ) {
-        self.associationProgram = associationProgram
         self.associationsDirectory = associationsDirectory
         self.associationsUserID = associationsUserID
         self.associationServer = associationServer
@@ -76,7 +74,7 @@ package struct BrokerConfiguration: Sendable {
         self.serves = serves ?? .only(runsAs)
         self.applicationsDirectory = applicationsDirectory
         self.stateDirectory = stateDirectory
-        self.promptProgram = promptProgram
+        (self.helpers, self.facts, self.sessionRecords) = (helpers, facts, sessionRecords)
         self.prompts = prompts
         self.version = version
         self.systemBus = systemBus

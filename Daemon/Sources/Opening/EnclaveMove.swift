@@ -17,7 +17,7 @@ import Refusals
 package import SecretMemory
 import SecurityKeys
 package import Settings
-package import Vault
+import Vault
 
 /// Makes a new store with its keys in another enclave, beside the present one, which stays as it is. Items and registrations
 /// of programs come along. Private keys cannot: they never leave their enclave.
@@ -49,7 +49,7 @@ package struct EnclaveMove {
     /// - Throws: ``BrokerOpeningError``; the present store is as before.
     package func run() throws {
         let former = try OpenedStore.open(
-            configuration, log: log, securityKeys: SecurityKeys(.spawned(program: configuration.securityKeyProgram)))
+            configuration, log: log, securityKeys: SecurityKeys(configuration.helpers.securityKey))
         defer { former.close() }
         guard let account = former.accounts.first else { throw BrokerOpeningError.store("The store has no user.") }
         try requireOther(former)
@@ -98,7 +98,8 @@ package struct EnclaveMove {
 
     private func copy(_ inventory: MoveInventory, _ account: OwnerAccount, from former: OpenedStore) throws {
         let question = StartQuestion(
-            user: configuration.runsAs, keeper: account.keeper, prompter: former.prompter,
+            user: configuration.runsAs, facts: configuration.facts, keeper: account.keeper,
+            prompter: former.prompter,
             operation: "copy the store into \(kind.place)", consequence: inventory.consequence)
         guard account.ring.isPasscodeSet else {
             try question.confirm()
@@ -124,7 +125,7 @@ package struct EnclaveMove {
         try account.trail.change(event)
         let question = OwnerPasswordQuestion(
             to: "make a store in the TPM", former.prompter, startedBy: configuration.runsAs,
-            isByHand: OwnerPasswordQuestion.isByHand)
+            by: configuration.facts, isByHand: OwnerPasswordQuestion.isByHand)
         let copied = try question.permitting { chipOwner in
             do {
                 return try makeStore(
@@ -203,8 +204,9 @@ package struct EnclaveMove {
         var prompts = configuration.prompts
         prompts.enclave.kind = kind
         var made = BrokerConfiguration(
-            runsAs: configuration.runsAs, stateDirectory: unfinishedFolder, promptProgram: configuration.promptProgram,
-            prompts: prompts, version: configuration.version,
+            runsAs: configuration.runsAs, stateDirectory: unfinishedFolder, helpers: configuration.helpers,
+            facts: configuration.facts, sessionRecords: configuration.sessionRecords, prompts: prompts,
+            version: configuration.version,
             applicationsDirectory: configuration.applicationsDirectory)
         // The move asks once, for the store and for its passcode.
         made.asksOwnerPassword = false
@@ -220,74 +222,10 @@ extension EnclaveConfiguration.Kind {
         }
     }
 
-    fileprivate var place: String {
+    var place: String {
         switch self {
         case .software: "software"
         case .tpm: "the TPM"
         }
-    }
-}
-
-/// The objects of a store that come along into another enclave, and those that stay.
-package struct MoveInventory {
-    private let rights: [String]
-    private let keys: [String]
-    private let passkeyCount: Int
-    private let itemCount: Int
-    private let registrationCount: Int
-    private let lostRegistrationCount: Int
-    private let securityKeyCount: Int
-
-    package init(_ account: OwnerAccount, _ vault: Vault) throws {
-        func names(_ kind: ObjectKind) throws -> [String] {
-            try vault.read { reader in
-                try reader.objectIDs(owner: account.id, kind: kind).map { id in
-                    do {
-                        return try reader.object(id, owner: account.id)?.attributes.identifier.text ?? "\(id)"
-                    } catch VaultError.corrupt {
-                        return "unreadable"
-                    }
-                }
-            }
-        }
-        rights = try names(.right)
-        keys = try names(.enclaveKey)
-        passkeyCount = try vault.read { try $0.objectIDs(owner: account.id, kind: .passkey).count }
-        itemCount = try vault.read { try $0.itemCount(owner: account.id) }
-        registrationCount = account.applications.stored.count
-        lostRegistrationCount = account.applications.lostCount
-        securityKeyCount = try account.securityKeys?.record().keys.count ?? 0
-    }
-
-    private var keyCount: Int { rights.count + keys.count + passkeyCount }
-
-    package var consequence: String {
-        "\(keyCount) private keys do not come along: they never leave their enclave. The present store stays as it is."
-    }
-
-    package func words(folder: String, newFolder: String, _ kind: EnclaveConfiguration.Kind) -> String {
-        let stays =
-            rights.map { "  right    \(DisplayText(fact: $0).string)" }
-            + keys.map { "  key      \(DisplayText(fact: $0).string)" }
-            + (passkeyCount > 0 ? ["  passkeys \(passkeyCount)"] : [])
-        return """
-            A new store with its keys in \(kind.place) is made in \(newFolder). The present one in \(folder) stays as it is.
-            These do not come along, because private keys never leave their enclave, nor do the secrets of rights:
-            \(stays.isEmpty ? "  none" : stays.joined(separator: "\n"))
-            Security keys: \(securityKeyCount). They do not come along; enrol them in the new store.
-            Items: \(itemCount). They come along, except those that stand for such a key, or whose rule names an application \
-            password, a security key or the present fingers.
-            Registered programs: \(registrationCount). They come along. The audit log does not.\(lostRegistrations)
-            """
-    }
-
-    /// Their programs are refused in this store. In the new one, which does not know them, they would be unregistered ones.
-    private var lostRegistrations: String {
-        guard lostRegistrationCount > 0 else { return "" }
-        return """
-
-            Lost registrations, whose rows are missing or do not verify: \(lostRegistrationCount). They do not come along. \
-            In the new store these programs are known by their paths alone; register them again.
-            """
     }
 }

@@ -7,6 +7,7 @@ package import Enclave
 import ExactNames
 import Foundation
 import Glibc
+import HelperProcesses
 import KeySlots
 package import Logging
 package import OwnerKeys
@@ -63,9 +64,11 @@ package struct OpenedStore: Sendable {
         let clock = try clock ?? Self.systemClock()
         let state = try StateDirectory(path: configuration.stateDirectory, userID: user.id)
         let isByHand = prompter != nil || OwnerPasswordQuestion.isByHand
-        let prompter = prompter ?? Self.systemPrompter(configuration)
+        let placeOwners = StoredPlaceOwners()
+        let prompter = prompter ?? Self.systemPrompter(configuration, placeOwners)
         let question = OwnerPasswordQuestion(
-            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, isByHand: isByHand)
+            to: "use the TPM for the store in \(state.path)", prompter, startedBy: user, by: configuration.facts,
+            isByHand: isByHand)
         func permitted<Result>(_ work: (OwnerPassword?) throws -> Result) throws -> Result {
             guard configuration.asksOwnerPassword else { return try work(chipOwner) }
             do { return try question.permitting(work) } catch let refusal as Refusal {
@@ -94,23 +97,28 @@ package struct OpenedStore: Sendable {
             ).open(replacingDamaged: replacingDamagedLog)
             let enclave = around(enclave)
             let folder = configuration.stateDirectory
+            let isOfSeveral = configuration.serves.sole == nil
             let store = SharedStore(
                 vault: vault, keys: keys, enclave: enclave,
                 log: SharedLog(
-                    audit: audit, vault: vault, log: log, space: space ?? { DiskSpace(of: folder) },
-                    now: { clock.now().time }))
+                    audit: audit, vault: vault, log: log, isOfSeveral: isOfSeveral,
+                    space: space ?? { DiskSpace(of: folder) }, now: { clock.now().time }))
             let services = OwnerServices(
                 clock: clock, stretching: stretching, prompter: prompter, log: log,
                 programs: ProgramSources(
                     systemFolder: configuration.applicationsDirectory, shared: configuration.sharedPrograms),
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
-                    securityKeys: securityKeys, added: added))
+                    faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added),
+                itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
+            placeOwners.begin(owners, keys)
             let stay = try owner.map { try owners.enter($0) }
+            if isOfSeveral { Self.removeStaged(owners, log) }
             if let doubt, let rollback, let account = stay?.account {
                 try OlderStoreAcceptance(
-                    path: state.path, doubt: doubt, user: user, keeper: account.keeper, prompter: prompter
+                    path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
+                    prompter: prompter
                 ).ask()
                 try permitted { try rollback.accept(doubt, as: $0) }
                 account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
@@ -156,6 +164,13 @@ package struct OpenedStore: Sendable {
         throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
     }
 
+    /// A part that was never whole takes room and opens to nobody; it is no reason to serve nobody.
+    private static func removeStaged(_ owners: OwnerRegistry, _ log: Logger) {
+        do { try owners.removeStaged() } catch {
+            log.error("an unfinished migration was not removed", metadata: ["cause": "\(error)"])
+        }
+    }
+
     private static func systemClock() throws -> SystemBootClock {
         do { return try SystemBootClock() } catch {
             switch error {
@@ -175,8 +190,14 @@ package struct OpenedStore: Sendable {
         }
     }
 
-    private static func systemPrompter(_ configuration: BrokerConfiguration) -> any Prompter {
-        PromptQueue(OwnerPrompters { ProcessPrompter(configuration, asking: $0) })
+    private static func systemPrompter(
+        _ configuration: BrokerConfiguration, _ placeOwners: StoredPlaceOwners
+    ) -> any Prompter {
+        let place = configuration.helpers.trustedPlace.map { TrustedPlace($0, showing: placeOwners) }
+        return PromptQueue(
+            OwnerPrompters(withTrustedPlace: place != nil) {
+                ProcessPrompter(configuration, asking: $0, trustedPlace: place)
+            })
     }
 
     // MARK: the end
@@ -222,9 +243,12 @@ extension OpenedStore {
 }
 
 extension ProcessPrompter {
-    package init(_ configuration: BrokerConfiguration, asking userID: UInt32) {
+    package init(
+        _ configuration: BrokerConfiguration, asking userID: UInt32, trustedPlace: TrustedPlace? = nil
+    ) {
         self.init(
-            program: configuration.promptProgram, configuration: configuration.prompts(of: userID), userID: userID,
-            buses: configuration.sessionBuses(of: userID))
+            configuration.helpers, configuration: configuration.prompts(of: userID), userID: userID,
+            facts: configuration.facts, buses: configuration.sessionBuses(of: userID),
+            sessions: configuration.sessionRecords, trustedPlace: trustedPlace)
     }
 }

@@ -3,6 +3,7 @@ package import Enclave
 import Glibc
 import OstiaryMessages
 package import Owners
+package import ProcessFacts
 package import Prompting
 package import PromptProtocol
 import Refusals
@@ -71,11 +72,16 @@ extension OwnerPasswordQuestion {
     /// For the start of the daemon by hand. A daemon that a program or a service manager starts asks nobody, because its
     /// question would come without a cause that the person knows.
     ///
-    /// - Parameter isByHand: whether somebody waits at the terminal.
-    package init(to operation: String, _ prompter: any Prompter, startedBy user: SystemUser, isByHand: Bool) {
+    /// - Parameters:
+    ///   - facts: what the machine says about this process.
+    ///   - isByHand: whether somebody waits at the terminal.
+    package init(
+        to operation: String, _ prompter: any Prompter, startedBy user: SystemUser, by facts: any CallerFacts,
+        isByHand: Bool
+    ) {
         self.init(operation: operation, isShownInFull: true) { question in
             guard isByHand else { throw Refusal.ownerNotAtStart }
-            let caller = try PromptCaller.daemon(of: user)
+            let caller = try PromptCaller.daemon(of: user, by: facts)
             switch prompter.ask(question, on: caller, cancellation: try PromptCancellation()) {
             case .entered(let entered):
                 guard let password = entered.take(for: .ownerPassword) else { throw Refusal.ownerNotAtStart }

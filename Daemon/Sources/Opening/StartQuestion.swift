@@ -5,7 +5,7 @@ import Glibc
 import OstiaryMessages
 package import OwnerKeys
 package import Owners
-import ProcessFacts
+package import ProcessFacts
 package import Prompting
 import PromptProtocol
 import Refusals
@@ -15,6 +15,7 @@ import UnixSocket
 /// Asks the person who starts the daemon by hand, on the terminal that it was started on. Nobody is served meanwhile.
 package struct StartQuestion {
     package let user: SystemUser
+    package let facts: any CallerFacts
     package let keeper: any PasscodeKeeper
     package let prompter: any Prompter
     /// The step that the answer permits.
@@ -50,7 +51,7 @@ package struct StartQuestion {
     }
 
     private func prove() throws -> Answer {
-        let caller = try PromptCaller.daemon(of: user)
+        let caller = try PromptCaller.daemon(of: user, by: facts)
         var notice: DisplayText?
         for _ in 1...Self.tryCount {
             try keeper.requireNoDelay()
@@ -78,7 +79,7 @@ package struct StartQuestion {
         let question = PromptQuestion(
             .confirmation(warning: DisplayText(consequence)), operation: DisplayText(operation), isShownInFull: true,
             isUnproved: true)
-        switch prompter.ask(question, on: try .daemon(of: user), cancellation: try PromptCancellation()) {
+        switch prompter.ask(question, on: try .daemon(of: user, by: facts), cancellation: try PromptCancellation()) {
         case .confirmed: return
         case .unavailable: throw Unanswered(words: Refusal.notInteractive.explanation)
         default: throw Unanswered(words: "Nobody confirmed it.")
@@ -88,11 +89,11 @@ package struct StartQuestion {
 
 extension PromptCaller {
     /// The daemon itself, on the terminal that it was started on.
-    package static func daemon(of user: SystemUser) throws -> PromptCaller {
+    package static func daemon(of user: SystemUser, by facts: any CallerFacts) throws -> PromptCaller {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let terminal = PassedDescriptor(taking: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), orClient: false)?.descriptor
+        let terminal = PassedDescriptor(taking: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3))?.descriptor
         return PromptCaller(
-            processID: getpid(), process: try? KernelFacts().hold(getpid()), userID: user.id,
+            processID: getpid(), process: try? facts.hold(getpid()), userID: user.id,
             program: ExactName(program),
             terminal: terminal)
     }

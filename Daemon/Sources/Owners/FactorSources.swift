@@ -1,8 +1,8 @@
 package import Authenticators
 import EnrolledTemplates
 import FingerprintReader
+package import HelperProcesses
 import PAMProtocol
-import TemplateAnswers
 
 /// Where the fingerprint service and the helper that digests templates are reached.
 package struct FingerSources: Sendable {
@@ -12,18 +12,20 @@ package struct FingerSources: Sendable {
     /// - Parameters:
     ///   - systemBus: path of the system bus's socket.
     ///   - serviceUserID: the user as whom the fingerprint service runs: root, except in tests.
-    ///   - templatesSocket: path of the socket of `ostiary-templates`; nil for where it is installed.
-    ///   - templatesUserID: the user who must have made that socket: root, except in tests.
+    ///   - templates: the socket of `ostiary-templates`.
+    ///   - follows: whether changes of a user's fingers are to be followed now, beside a look at each question. It must have a time
+    ///     limit of its own.
     package init(
-        systemBus: String, serviceUserID: UInt32 = 0, templatesSocket: String? = nil, templatesUserID: UInt32 = 0
+        systemBus: String, serviceUserID: UInt32 = 0, templates: HelperSocketAddress,
+        follows: @escaping @Sendable (SystemUser) -> Bool = { _ in true }
     ) {
         make = { key, owner in
             BiometrySources(
                 reader: OwnerReader(
                     FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID), for: owner.nameToOthers),
                 templates: EnrolledTemplates(
-                    socketPath: templatesSocket ?? TemplateSocket.path, key: key, of: owner.id,
-                    serverUserID: templatesUserID))
+                    socketPath: templates.path, key: key, of: owner.id, serverUserID: templates.managerUserID,
+                    isFollowed: { follows(owner) }))
         }
     }
 
@@ -35,12 +37,10 @@ package struct FingerSources: Sendable {
     package init(_ sources: BiometrySources) { make = { _, _ in sources } }
 }
 
-/// The PAM service that knows faces, and the helper that asks it.
+/// The PAM service that knows faces.
 package struct FaceSource: Sendable {
     /// The name of the service.
     package let service: String
-    /// Absolute path of `ostiary-pam`.
-    package let program: String
     /// Path of the system bus's socket, for the service's module.
     package let systemBus: String
     /// The folder of service files.
@@ -51,11 +51,8 @@ package struct FaceSource: Sendable {
     /// - Parameters:
     ///   - folder: nil for where services are configured.
     ///   - trustedUserID: root, except in tests.
-    package init(
-        service: String, program: String, systemBus: String, folder: String? = nil, trustedUserID: UInt32 = 0
-    ) {
+    package init(service: String, systemBus: String, folder: String? = nil, trustedUserID: UInt32 = 0) {
         self.service = service
-        self.program = program
         self.systemBus = systemBus
         self.folder = folder ?? PAMServiceFile.standardFolder
         self.trustedUserID = trustedUserID

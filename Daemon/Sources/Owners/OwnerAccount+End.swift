@@ -7,13 +7,13 @@ import Synchronization
 extension OwnerAccount {
     /// Ends the account: nobody is served by it any more. A lock that comes meanwhile finds no keys. Looks at the owner's
     /// environment end with the last reference to the account.
-    func end() {
+    package func end() {
         forgetProofs()
         stopFollowing()
     }
 
     /// Wipes the keys. Waits for nothing, so it comes first.
-    func forgetProofs() {
+    package func forgetProofs() {
         ring.wipe()
         recentBiometry.forget()
     }

@@ -3,6 +3,7 @@ import Authenticators
 package import Enclave
 import OstiaryMessages
 import OwnerKeys
+import Prompting
 import Refusals
 
 extension OwnerAccount {
@@ -18,6 +19,12 @@ extension OwnerAccount {
             throw Refusal(
                 .invalidRule, "Limits need a rule that asks for something; without one a new grant costs nothing.",
                 cause: "rule.limits-without-factor")
+        }
+        guard !accessControl.isAtTrustedPlace || evaluator.prompter.hasTrustedPlace else {
+            throw Refusal(
+                .invalidRule,
+                "The rule asks for the trusted place, and this daemon has none. A daemon for the whole machine has one.",
+                cause: "rule.without-place")
         }
         for factor in factors.factors.reversed() { try authenticators[factor].requireBindable(factor) }
         let needsPasscode = !factors.isDisjoint(with: [.passcode, .biometry, .biometryCurrentSet])

@@ -36,6 +36,8 @@ package final class OwnerAccount: Sendable {
     package let counters: AttemptCounters
     package let keeper: any PasscodeKeeper
     package let life: PasscodeLife
+    /// Whether logins try their passwords as the passcode.
+    package let login: LoginBinding
     package let rights: RightStore
     package let items: ItemStore
     package let applications: ApplicationRegistry
@@ -48,7 +50,7 @@ package final class OwnerAccount: Sendable {
     /// to the old ones. Changes of items without keys share it, so that they can become durable together. Never held while
     /// a person is asked.
     package let changing = SharedLock()
-    package let sessionLocks = Mutex<SessionLockWatcher?>(nil)
+    package let sessionLocks = Mutex<(any SessionFollower)?>(nil)
     package let domainDigests: DomainDigests
     package let recentBiometry = RecentBiometry()
     package let keyUses = KeyUses()
@@ -82,7 +84,7 @@ package final class OwnerAccount: Sendable {
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
-        let biometry = factors.fingers.map { Self.biometry($0, factors.face, owner, vault, keys, log) }
+        let biometry = factors.fingers.map { Self.biometry($0, factors, owner, vault, keys, log) }
         self.biometry = biometry
         let enrolment = CurrentEnrolment {
             guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
@@ -105,18 +107,19 @@ package final class OwnerAccount: Sendable {
             }
         life = PasscodeLife(vault: vault, keeper: keeper, storage: storage, ring: ring, seeds: seeds, eraser: eraser)
         let digests = ItemDigests(keys, storeID: vault.storeID, owner: id)
+        login = LoginBinding(vault: vault, owner: owner.id)
         rights = RightStore(
             vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment,
             digests: digests)
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
-            digests: digests, enrolment: enrolment)
+            digests: digests, enrolment: enrolment, share: services.itemShare)
         applications = ApplicationRegistry(
             vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared, log: log)
         let isHardware = enclave.guessing == .limitedByHardware
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(
-                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry,
+                keeper: keeper, life: life, ring: ring, trail: trail, biometry: biometry, login: login,
                 strength: Factor.passcode.strength(inHardware: isHardware)),
             ApplicationPasswordAuthenticator(
                 counters: counters, strength: Factor.applicationPassword.strength(inHardware: isHardware)),
@@ -154,14 +157,14 @@ package final class OwnerAccount: Sendable {
     }
 
     private static func biometry(
-        _ fingers: FingerSources, _ face: FaceSource?, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
+        _ fingers: FingerSources, _ factors: FactorSources, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
         _ log: Logger
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
         let key = keys.digest(vault.storeID.bytes + owner.id.bytes, label: "ostiary.enrolled-templates.v1")
-        let face = face.map {
+        let face = factors.face.map {
             FaceService(
-                $0.service, .spawned(program: $0.program), user: owner.user.nameToOthers, systemBus: $0.systemBus,
+                $0.service, factors.faceHelper, user: owner.user.nameToOthers, systemBus: $0.systemBus,
                 folder: $0.folder, trustedUserID: $0.trustedUserID)
         }
         let storage = BiometryRecordStorage(vault: vault, owner: owner.id)

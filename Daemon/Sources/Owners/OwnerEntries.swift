@@ -23,6 +23,8 @@ struct OwnerEntries {
 
     /// By the users' numbers.
     private var entries: [UInt32: Entry] = [:]
+    /// The numbers of users whom nobody enters for now.
+    private var barred: Set<UInt32> = []
     private(set) var isClosed = false
     /// Told of each account before anybody enters it.
     var hooks: [@Sendable (OwnerAccount) -> Void] = []
@@ -39,6 +41,7 @@ struct OwnerEntries {
 
     mutating func step(for user: SystemUser, at now: Duration) -> Step {
         guard !isClosed else { return .refused(OwnerOpeningError.ended) }
+        guard !barred.contains(user.id) else { return .refused(OwnerOpeningError.beingForgotten) }
         switch entries[user.id] {
         case .open(let account, let stays, let ends):
             // A number with another name may be another person's by now.
@@ -92,11 +95,16 @@ struct OwnerEntries {
     /// - Returns: how often the last one has ended, if it was the last one.
     mutating func leave(_ account: OwnerAccount) -> UInt64? {
         change(account) { $0 -= 1 }
-        guard case .open(let account, stays: 0, ends: let ends) = entries[account.user.id], !isClosed else {
-            return nil
-        }
+        guard case .open(let open, stays: 0, ends: let ends) = entries[account.user.id], open === account, !isClosed
+        else { return nil }
         entries[account.user.id] = .open(account, stays: 0, ends: ends + 1)
         return ends + 1
+    }
+
+    /// The account is no longer its user's.
+    mutating func remove(_ account: OwnerAccount) {
+        guard case .open(let open, _, _) = entries[account.user.id], open === account else { return }
+        entries[account.user.id] = nil
     }
 
     private mutating func change(_ account: OwnerAccount, _ count: (inout Int) -> Void) {
@@ -116,6 +124,32 @@ struct OwnerEntries {
         guard isLeft(account, since: end) else { return false }
         entries[account.user.id] = .closing([])
         return true
+    }
+
+    /// What keeps the account of a barred user from being closed.
+    enum BarredStep {
+        case closed
+        /// The caller ends this account, which nobody has entered.
+        case end(OwnerAccount)
+        case inUse(OwnerAccount)
+        /// Somebody opens or closes it just now.
+        case busy
+    }
+
+    /// Nobody enters the user's account any more; false if somebody else has barred it.
+    mutating func bar(_ userID: UInt32) -> Bool { !isClosed && barred.insert(userID).inserted }
+
+    mutating func unbar(_ userID: UInt32) { barred.remove(userID) }
+
+    mutating func barredStep(_ userID: UInt32) -> BarredStep {
+        switch entries[userID] {
+        case .open(let account, stays: 0, _):
+            entries[userID] = .closing([])
+            return .end(account)
+        case .open(let account, _, _): return .inUse(account)
+        case .opening, .closing: return .busy
+        case .failed, nil: return .closed
+        }
     }
 
     /// The account is closed. Its waiters open it again.

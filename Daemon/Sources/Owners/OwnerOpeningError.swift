@@ -11,6 +11,8 @@ package enum OwnerOpeningError: Error, Equatable, CustomStringConvertible {
     case notServed(UInt32)
     /// Rows of the store do not verify.
     case unreadable(Part)
+    /// The user's part of the store is being removed.
+    case beingForgotten
     /// The daemon ends.
     case ended
 
@@ -45,6 +47,7 @@ package enum OwnerOpeningError: Error, Equatable, CustomStringConvertible {
         case .notServed(let id): "The daemon serves another user than \(id)."
         case .unreadable(let part):
             "\(part.words) in the store does not verify. Restore the store from a backup."
+        case .beingForgotten: "The user's part of the store is being removed."
         case .ended: "The daemon ends and serves nobody any more."
         }
     }

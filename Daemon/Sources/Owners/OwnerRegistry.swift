@@ -1,7 +1,10 @@
+import Foundation
 import Logging
 import Passcodes
+import Prompting
 import Synchronization
 import Threading
+import Vault
 
 /// The owners whose accounts are open. An account is opened when its user enters, and closed by the store's ``ClosingPolicy``
 /// after the last stay.
@@ -9,10 +12,10 @@ import Threading
 /// Opening takes as long as the enclave needs for the class keys. It happens once: callers that enter meanwhile wait, and get the
 /// account or the error. An error is kept for a second, so a program in a loop costs the enclave nothing.
 package final class OwnerRegistry: Sendable {
-    private let store: SharedStore
-    private let services: OwnerServices
+    let store: SharedStore
+    let services: OwnerServices
     private let serves: ServedUsers
-    private let entries = Mutex(OwnerEntries())
+    let entries = Mutex(OwnerEntries())
     private let closing = WorkThread(name: "ostiary-owners")
 
     private static let errorLifetime = Duration.seconds(1)
@@ -50,6 +53,17 @@ package final class OwnerRegistry: Sendable {
         try enter(user) { [store, serves] in
             try OpenedOwner(user, in: store.vault, enclave: store.enclave, serves: serves)
         }
+    }
+
+    /// As ``enter(_:)``, for a user whom the store has. Another user is not made an owner by it: the result is nil.
+    package func enterKnown(_ user: SystemUser) throws -> OwnerStay? {
+        guard try isKnown(user) else { return nil }
+        return try enter(user)
+    }
+
+    private func isKnown(_ user: SystemUser) throws -> Bool {
+        let users = try store.vault.read { try $0.users() }
+        return users.contains { stored in stored.record.map { SystemUser($0) == user } ?? false }
     }
 
     /// As the other form, for an owner whose keys are open already.
@@ -128,8 +142,40 @@ package final class OwnerRegistry: Sendable {
     private func close(_ account: OwnerAccount, since end: UInt64) {
         guard entries.withLock({ $0.beginClosing(account, since: end) }) else { return }
         account.end()
+        // Before anybody enters again: no question to the next account is forgotten with this one.
+        services.prompter.forget(account.user.id)
         entries.withLock { $0.finishClosing(account) }
     }
+
+    /// Runs `body` while the account of a user is closed and nobody can enter it.
+    ///
+    /// - Parameter end: ends the connections of an account that is in use, as often as it is called; nil ends none.
+    /// - Throws: ``AccountInUse``, and errors of `body`.
+    package func whileBarred<Result>(
+        _ userID: UInt32, ending end: ((OwnerAccount) -> Void)?, _ body: () throws -> Result
+    ) throws -> Result {
+        guard entries.withLock({ $0.bar(userID) }) else { throw OwnerOpeningError.beingForgotten }
+        defer { entries.withLock { $0.unbar(userID) } }
+        let deadline = ContinuousClock.now.advanced(by: Self.barringTime)
+        while true {
+            switch entries.withLock({ $0.barredStep(userID) }) {
+            case .closed: return try body()
+            case .end(let account):
+                account.end()
+                entries.withLock { $0.finishClosing(account) }
+                continue
+            case .inUse(let account):
+                guard let end else { throw AccountInUse() }
+                end(account)
+            case .busy: break
+            }
+            guard ContinuousClock.now < deadline else { throw AccountInUse() }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+    }
+
+    /// A session has three seconds to end when the daemon does; a chip may keep an opening longer, and then it is refused.
+    private static let barringTime = Duration.seconds(5)
 
     /// Ends all accounts: watchers, biometry, keys. Nobody enters any more. The accounts stay in ``open``, so that later records
     /// of theirs can be written.
@@ -141,6 +187,11 @@ package final class OwnerRegistry: Sendable {
         for waiter in waiters { _ = waiter.wait() }
         for account in accounts { account.stopFollowing() }
     }
+}
+
+/// An account is in use, or could not be closed in time.
+package struct AccountInUse: Error {
+    package init() {}
 }
 
 /// Keeps an owner's account open.

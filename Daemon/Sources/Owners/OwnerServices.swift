@@ -2,6 +2,7 @@ package import Auditing
 package import Authenticators
 package import Callers
 package import Enclave
+package import HelperProcesses
 package import Logging
 package import OwnerKeys
 package import Passcodes
@@ -54,10 +55,12 @@ package struct OwnerServices: Sendable {
     package let log: Logger
     package let programs: ProgramSources
     package let factors: FactorSources
+    /// How many items each owner may have; nil for as many as a store takes.
+    package let itemShare: Int?
 
     package init(
         clock: any BootClock, stretching: PasscodeStretching, prompter: any Prompter, log: Logger,
-        programs: ProgramSources, factors: FactorSources
+        programs: ProgramSources, factors: FactorSources, itemShare: Int?
     ) {
         self.clock = clock
         self.stretching = stretching
@@ -65,6 +68,7 @@ package struct OwnerServices: Sendable {
         self.log = log
         self.programs = programs
         self.factors = factors
+        self.itemShare = itemShare
     }
 }
 
@@ -86,14 +90,18 @@ package struct FactorSources: Sendable {
     package let fingers: FingerSources?
     /// The service that knows faces, beside the fingers; nil where no face is looked for.
     package let face: FaceSource?
+    /// How the helper that asks this service is reached.
+    package let faceHelper: HelperRoad
     /// Speaks to security keys; nil where no key is looked for.
     package let securityKeys: SecurityKeys?
     /// Authenticators besides passcode and application password.
     package let added: AddedAuthenticators
 
     package init(
-        fingers: FingerSources?, face: FaceSource?, securityKeys: SecurityKeys?, added: AddedAuthenticators
+        fingers: FingerSources?, face: FaceSource?, faceHelper: HelperRoad, securityKeys: SecurityKeys?,
+        added: AddedAuthenticators
     ) {
-        (self.fingers, self.face, self.securityKeys, self.added) = (fingers, face, securityKeys, added)
+        (self.fingers, self.face, self.faceHelper) = (fingers, face, faceHelper)
+        (self.securityKeys, self.added) = (securityKeys, added)
     }
 }

@@ -73,6 +73,27 @@ package struct StoredOwner {
         throw OwnerOpeningError.knownOtherwise(stored: SystemUser(other), present: user)
     }
 
+    /// A part of the store that is filled for `user` and is nobody's until it is whole.
+    static func stage(for user: SystemUser, in vault: Vault, enclave: any Enclave) throws -> (StoredOwner, SystemUser) {
+        let staged = SystemUser(id: stagedUserID, name: "\(stagedNameStart)\(user.id)")
+        return (try make(staged, in: vault, enclave) { _ in }, staged)
+    }
+
+    /// No user has this number: it is the kernel's for "no user".
+    private static let stagedUserID = UInt32.max
+    /// No user has such a name: a colon ends a name in the password database.
+    private static let stagedNameStart = "migration:"
+
+    /// Whether a row is that of ``stage(for:in:enclave:)``.
+    package static func isStaged(_ user: UserRecord) -> Bool {
+        user.uid == stagedUserID && user.name.utf8.starts(with: stagedNameStart.utf8)
+    }
+
+    /// Whether it was filled for this user.
+    static func isStaged(_ user: UserRecord, for owner: SystemUser) -> Bool {
+        user.uid == stagedUserID && ExactName(user.name) == ExactName("\(stagedNameStart)\(owner.id)")
+    }
+
     /// A new user has no passcode: the enclave alone opens the three class keys.
     ///
     /// - Parameter check: throws when the store may not take the user; it runs where nobody else changes the store.

@@ -32,20 +32,37 @@ package struct SystemUser: Equatable, Sendable {
     /// The number for parts that otherwise mean the user of this process; nil for this user.
     package var idToOthers: UInt32? { id == geteuid() ? nil : id }
 
+    /// The user with this name; nil where the system has none. Their name may be written in another way, or be another one: two names
+    /// can have one number.
+    package static func named(_ name: String) -> SystemUser? {
+        find(.name(name)).flatMap { try? SystemUser(id: $0.id) }
+    }
+
+    private static func name(ofUser id: UInt32) -> String? { find(.number(id))?.name }
+
+    private enum Key {
+        case number(UInt32)
+        case name(String)
+    }
+
     /// Several threads may ask at once, so the answer lies in memory of this call's own.
-    private static func name(ofUser id: UInt32) -> String? {
+    private static func find(_ key: Key) -> SystemUser? {
         var byteCount = 1024
         while byteCount <= 1 << 20 {
             let answer = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: byteCount) { memory in
                 var entry = unsafe passwd()
                 var found: UnsafeMutablePointer<passwd>?
-                let code = unsafe getpwuid_r(id, &entry, memory.baseAddress!, memory.count, &found)
+                let code: CInt
+                switch key {
+                case .number(let id): code = unsafe getpwuid_r(id, &entry, memory.baseAddress!, memory.count, &found)
+                case .name(let name): code = unsafe getpwnam_r(name, &entry, memory.baseAddress!, memory.count, &found)
+                }
                 guard code != ERANGE else { return Lookup.tooLarge }
                 guard unsafe found != nil, let name = unsafe entry.pw_name else { return .none }
-                return .name(unsafe String(cString: name))
+                return .user(SystemUser(id: unsafe entry.pw_uid, name: unsafe String(cString: name)))
             }
             switch answer {
-            case .name(let name): return name
+            case .user(let user): return user
             case .none: return nil
             case .tooLarge: byteCount *= 4
             }
@@ -54,7 +71,7 @@ package struct SystemUser: Equatable, Sendable {
     }
 
     private enum Lookup {
-        case name(String)
+        case user(SystemUser)
         case none
         /// The entry needs more memory.
         case tooLarge

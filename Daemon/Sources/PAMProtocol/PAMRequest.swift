@@ -17,7 +17,7 @@ public struct PAMRequest: Equatable, Sendable {
     public let service: String
     /// The folder of service files.
     public let folder: String
-    /// The name of the user to authenticate; nil for the helper's own user. Only a helper of root takes another name.
+    /// The name of the user to authenticate; nil for the helper's own user.
     public let user: String?
     /// The user to whom the service file must belong; root, except in tests.
     public let trustedUserID: UInt32
@@ -37,6 +37,21 @@ public struct PAMRequest: Equatable, Sendable {
     ///   - helper: the account as which the helper runs.
     public func mayCome(from sender: UInt32, to helper: UInt32) -> Bool {
         sender == helper || sender == 0 || (trustedUserID == 0 && folder == PAMServiceFile.standardFolder)
+    }
+
+    /// The account as which the service manager starts the helpers of the machine's daemon.
+    public static let machineAccount = "ostiary-pam"
+
+    /// Whether a helper authenticates the user whom the request names. Its own user counts; root's helper, and one of the machine's
+    /// daemon, takes every name. Nobody else runs under that account, and the helper's socket admits the daemon alone.
+    ///
+    /// - Parameters:
+    ///   - account: the name of the account as which the helper runs.
+    ///   - isRoot: whether the helper runs as root.
+    ///   - isActivated: whether the service manager has started the helper.
+    public func mayName(to account: String, isRoot: Bool, isActivated: Bool) -> Bool {
+        guard let user, !user.utf8.elementsEqual(account.utf8) else { return true }
+        return isRoot || (isActivated && account.utf8.elementsEqual(Self.machineAccount.utf8))
     }
 
     /// One message. Nil for names that are too long, and for an empty user.

@@ -5,6 +5,10 @@ public import UnixSocket
 /// The daemon of one user reads them itself (``KernelFacts``). A daemon under an account of its own may not look at the processes of
 /// others: a helper reads for it. So each fact is a plain value or a descriptor, and each failure a number.
 public protocol CallerFacts: Sendable {
+    /// Whether the daemon runs under the account of its callers. Then each of their programs can reach into the daemon itself, and nothing
+    /// is said of how far a program's name can be trusted.
+    var areOfCallersAccount: Bool { get }
+
     /// The process that has the number now.
     ///
     /// - Parameter pidfd: a descriptor of the process that is meant; nil where there is none. When that process has ended, its
@@ -37,9 +41,12 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// The file that it executes now.
     func executable() throws(FactFailure) -> ExecutedFile
 
-    /// Whether it executes `file` now. The daemon asks before each release, so the answer costs one system call and no message to
+    /// Whether it executes `file`. The daemon asks before each release, so the answer mostly costs one system call and no message to
     /// another process.
-    func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool
+    ///
+    /// - Parameter wholly: whether the process is looked at itself, now. Otherwise a second may have passed since, if its memory still is
+    ///   that of the program.
+    func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool
 
     /// The name of `file`, which it executed a moment ago.
     func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName
@@ -50,6 +57,12 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// Whether it is in the daemon's pid namespace. A process keeps its namespace for life.
     func isInOwnNamespace() throws(FactFailure) -> Bool
 
+    /// Whether it is in the daemon's user namespace.
+    func isInOwnUserNamespace() throws(FactFailure) -> Bool
+
+    /// Its effective user.
+    func userID() throws(FactFailure) -> UInt32
+
     func status() throws(FactFailure) -> ProcessStatus
 
     /// Its control groups (cgroups(7)): a line `ID:CONTROLLERS:PATH` for each hierarchy.
@@ -57,6 +70,11 @@ public protocol HeldProcess: AnyObject, Sendable {
 
     /// A descriptor that becomes readable when it ends.
     func exit() throws(FactFailure) -> SharedDescriptor
+}
+
+extension HeldProcess {
+    /// As ``executes(_:wholly:)``, with the cheaper look.
+    public func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool { try executes(file, wholly: false) }
 }
 
 /// Why something about a process is not known.

@@ -2,11 +2,11 @@ import Glibc
 import Synchronization
 
 /// The system's records of logins, each with its user and terminal (utmp(5)). A system that keeps none has no logins.
-enum LoginRecords {
+package enum LoginRecords {
     /// getutxent(3) and getpwuid(3) use static memory.
     private static let lock = Mutex(())
 
-    static func hasLogin(of userID: UInt32, on line: String) -> Bool {
+    package static func hasLogin(of userID: UInt32, on line: String) -> Bool {
         lock.withLock { _ in
             guard let user = unsafe getpwuid(userID) else { return false }
             let name = unsafe String(cString: user.pointee.pw_name)

@@ -8,12 +8,41 @@ public protocol SessionRecords: Sendable {
 
     /// Prepares to look at the same once more. The result looks at the moment when it is called; only one thread may use it.
     func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+
+    /// Whether the user has a session in the foreground of a seat of this machine.
+    func isAtMachine(_ userID: UInt32) -> Bool
+
+    /// Whether the process runs in the session of a greeter, such as that of GDM, which is in the foreground of a seat of this machine.
+    func isOfShownGreeter(_ processID: Int32) -> Bool
+
+    /// The user's session in the foreground of a seat; nil without one.
+    func desktop(of userID: UInt32) -> ForegroundSession?
+
+    /// Whether a session of the user was logged in on `line`, a terminal's name below `/dev`, such as `tty3`.
+    func hasLogin(of userID: UInt32, on line: String) -> Bool
+}
+
+/// A session that a seat shows now.
+public struct ForegroundSession: Equatable, Sendable {
+    /// Such as `seat0`, the only seat with virtual consoles.
+    public let seat: String
+    public let isX11: Bool
+    /// Such as `:0`; nil when logind names none.
+    public let x11Display: String?
+
+    public init(seat: String, isX11: Bool = false, x11Display: String? = nil) {
+        (self.seat, self.isX11, self.x11Display) = (seat, isX11, x11Display)
+    }
 }
 
 extension SessionRecords {
     public func laterRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         { self.refusal(ofProcess: processID, of: userID) }
     }
+
+    public func isOfShownGreeter(_ processID: Int32) -> Bool { false }
+    public func desktop(of userID: UInt32) -> ForegroundSession? { nil }
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool { false }
 }
 
 /// Why no sensor waits beside a question.
@@ -54,7 +83,7 @@ public struct LogindSessions: SessionRecords {
     private static let manager = "org.freedesktop.login1.Manager"
 
     /// - Parameter systemBus: where the system bus listens.
-    public init(systemBus: String, facts: any CallerFacts = KernelFacts()) {
+    public init(systemBus: String, facts: any CallerFacts) {
         (self.systemBus, self.facts) = (systemBus, facts)
     }
 
@@ -115,7 +144,6 @@ public struct LogindSessions: SessionRecords {
         } catch { return false }
     }
 
-    /// Whether the user has a session in the foreground of a seat of this machine.
     public func isAtMachine(_ userID: UInt32) -> Bool {
         do throws(BusError) {
             guard let connection = try connection() else { return false }
@@ -125,6 +153,64 @@ public struct LogindSessions: SessionRecords {
             }
             return false
         } catch { return false }
+    }
+
+    /// Whether somebody is logged in as the user, here or from another machine. False too when logind does not tell in time: the
+    /// account of a user who may be gone is closed, and opens again with the passcode.
+    ///
+    /// A session of a service, such as cron's, counts as little as one that is closing, which has only programs that were left
+    /// behind.
+    public func hasSession(of userID: UInt32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try allSessions(connection) where session.userID == userID {
+                if try stateIfThere(of: session.path, connection)?.isOfPerson == true { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    public func desktop(of userID: UInt32) -> ForegroundSession? {
+        do throws(BusError) {
+            guard let connection = try connection() else { return nil }
+            for session in try sessions(of: userID, connection) {
+                guard let state = try stateIfThere(of: session, connection), state.isForeground(of: userID),
+                    let seat = state.seat
+                else { continue }
+                return ForegroundSession(seat: seat, isX11: state.type == "x11", x11Display: state.display)
+            }
+            return nil
+        } catch { return nil }
+    }
+
+    public func hasLogin(of userID: UInt32, on line: String) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            for session in try allSessions(connection) where session.userID == userID {
+                guard let state = try stateIfThere(of: session.path, connection) else { continue }
+                if state.userID == userID, !line.isEmpty, state.terminal == line { return true }
+            }
+            return false
+        } catch { return false }
+    }
+
+    public func isOfShownGreeter(_ processID: Int32) -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection(), let session = try session(ofProcess: processID, connection) else {
+                return false
+            }
+            let state = try state(of: session, connection)
+            return state.sessionClass == "greeter" && state.isRemote == false && state.isActive == true
+                && state.seat?.isEmpty == false
+        } catch { return false }
+    }
+
+    /// Nil for a session that ended meanwhile.
+    private func stateIfThere(of session: String, _ connection: Connection) throws(BusError) -> SessionState? {
+        do throws(BusError) { return try state(of: session, connection) } catch {
+            guard error.isUnknownObject else { throw error }
+            return nil
+        }
     }
 
     private struct Connection {
@@ -154,19 +240,29 @@ public struct LogindSessions: SessionRecords {
 
     /// The sessions of the user that have a seat: the others are nowhere, and need not be asked for.
     private func sessions(of userID: UInt32, _ connection: Connection) throws(BusError) -> [String] {
+        try allSessions(connection).filter { $0.userID == userID && !$0.seat.isEmpty }.map(\.path)
+    }
+
+    private struct ListedSession {
+        let userID: UInt32
+        /// Empty for a session without one.
+        let seat: String
+        let path: String
+    }
+
+    private func allSessions(_ connection: Connection) throws(BusError) -> [ListedSession] {
         let answer = try connection.bus.call(connection.logind, Self.path, Self.manager, "ListSessions")
-        var paths: [String] = []
+        var sessions: [ListedSession] = []
         try answer.readArray(of: "(susso)") { () throws(BusError) in
             guard try answer.enter(.structure, "susso") else { return }
             try answer.skip("s")
-            let user = try answer.readUInt32()
+            let userID = try answer.readUInt32()
             try answer.skip("s")
             let seat = try answer.readText()
-            let path = try answer.readText(.objectPath)
+            sessions.append(ListedSession(userID: userID, seat: seat, path: try answer.readText(.objectPath)))
             try answer.exitContainer()
-            if user == userID, !seat.isEmpty { paths.append(path) }
         }
-        return paths
+        return sessions
     }
 
     private func refusal(
@@ -195,6 +291,22 @@ public struct LogindSessions: SessionRecords {
         /// Empty for a session without one.
         var seat: String?
         var isLocked: Bool?
+        /// Such as `user`, `greeter` or `background`.
+        var sessionClass: String?
+        /// Such as `online`, `active` or `closing`.
+        var phase: String?
+        var type: String?
+        /// Nil for a session without one.
+        var display: String?
+        /// The terminal's name below `/dev`, such as `tty3`; nil for a session without one.
+        var terminal: String?
+
+        /// A greeter's or a service's session is nobody's, and one that is closing has only programs that were left behind.
+        var isOfPerson: Bool { sessionClass?.hasPrefix("user") == true && phase != nil && phase != "closing" }
+
+        func isForeground(of userID: UInt32) -> Bool {
+            self.userID == userID && isRemote == false && isActive == true && seat?.isEmpty == false
+        }
     }
 
     /// One call: somebody may wait for the answer with a finger on the reader.
@@ -210,6 +322,11 @@ public struct LogindSessions: SessionRecords {
             case "Active": state.isActive = try flag(answer)
             case "Seat": state.seat = try seat(answer)
             case "LockedHint": state.isLocked = try flag(answer)
+            case "Class": state.sessionClass = try text(answer)
+            case "State": state.phase = try text(answer)
+            case "Type": state.type = try text(answer)
+            case "Display": state.display = try text(answer)
+            case "TTY": state.terminal = try text(answer)
             default: try answer.skip("v")
             }
             try answer.exitContainer()
@@ -222,6 +339,14 @@ public struct LogindSessions: SessionRecords {
         let value = try answer.readBool()
         try answer.exitContainer()
         return value
+    }
+
+    /// Nil for an empty text.
+    private func text(_ answer: BusMessage) throws(BusError) -> String? {
+        guard try answer.enter(.variant, "s") else { return nil }
+        let text = try answer.readText()
+        try answer.exitContainer()
+        return text.isEmpty ? nil : text
     }
 
     private func user(_ answer: BusMessage) throws(BusError) -> UInt32? {

@@ -1,6 +1,6 @@
 import Glibc
 public import PromptProtocol
-public import SecretMemory
+public import SecretBuffers
 
 /// The result of a front end.
 public enum Answer: ~Copyable {

@@ -1,4 +1,4 @@
-public import SecretMemory
+public import SecretBuffers
 
 /// A secret that is being edited: UTF-8 in locked memory of fixed size. Its characters are counted as GTK's entries
 /// count them, in Unicode scalars. Removed bytes are wiped.

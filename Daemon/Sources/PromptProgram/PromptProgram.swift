@@ -6,8 +6,8 @@ public import PromptProtocol
 import UnixSocket
 
 /// The common part of the programs that ask people: they put one question and end. The daemon or the service
-/// manager starts them, with the descriptors of ``PromptDescriptor``; they take no arguments and decide by their environment only
-/// which of the two started them.
+/// manager starts them, with the descriptors of ``PromptDescriptor``; to ask they take no arguments, and they decide by their environment
+/// only which of the two started them.
 public enum PromptProgram {
     /// Reads the request, lets `ask` put the question, and tells the daemon the answer.
     public static func run(_ ask: (PromptRequest, inout PromptWatch) -> Answer) {

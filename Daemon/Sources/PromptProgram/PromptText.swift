@@ -25,6 +25,7 @@ public struct PromptText {
         case .newKeyPIN: "Ostiary asks for a new PIN for your security key, not for your passcode."
         case .repeatKeyPIN: "Ostiary asks for the security key's new PIN again, not for your passcode."
         case .ownerPassword: "Ostiary asks for the TPM's owner password, not for your passcode."
+        case .newSign: "Ostiary asks for a new sign of yours, not for your passcode."
         case .choice: "Ostiary asks you to choose."
         case .confirmation: "Ostiary asks you to confirm."
         case .sensor: "Ostiary asks for \(sensors.map { Self.noun(of: $0.kind) }.joined(separator: " or "))."
@@ -35,6 +36,9 @@ public struct PromptText {
     public var sensors: [PromptSensor] { question.sensors }
 
     public var isTyped: Bool { question.kind.isTyped }
+
+    /// Whether a typed text is no secret.
+    public var isShownWhileTyped: Bool { question.kind == .newSign }
 
     /// The choices, in order.
     public var options: [String] { question.kind.options.map(\.string.isolated) }
@@ -73,6 +77,7 @@ public struct PromptText {
         case .newKeyPIN: "New PIN of the security key"
         case .repeatKeyPIN: "Repeat the new PIN"
         case .ownerPassword: "Owner password of the TPM"
+        case .newSign: "New sign"
         case .choice: "Number"
         case .confirmation: "Type yes to go on"
         case .sensor: "Waiting"
@@ -98,6 +103,7 @@ public struct PromptText {
         if let application = request.application {
             facts.append(Fact(label: "Known as", text: application.string.isolated))
         }
+        if let label = request.label { facts.append(Fact(label: "Identity", text: label.words, isOfOstiary: true)) }
         if let door = request.door { facts.append(Fact(label: "Through", text: door.string.isolated)) }
         if let label = request.clientLabel {
             facts.append(Fact(label: "Named", lead: "“", text: Self.quotable(label), detail: "”, not checked"))

@@ -86,6 +86,7 @@ public struct SheetText {
 
     public var facts: [Fact] {
         var facts = request.application.map { [fact("Known as", PhraseBook.isolatedPath($0.string))] } ?? []
+        if let label = request.label { facts.append(fact("Identity", phrases(label.words))) }
         if let door = request.door { facts.append(fact("Through", PhraseBook.isolatedPath(door.string))) }
         if let label = request.clientLabel {
             let words = phrases("%1, not checked", PhraseBook.isolated("“\(PromptText.quotable(label))”"))

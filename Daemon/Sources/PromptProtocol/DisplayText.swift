@@ -1,4 +1,5 @@
-import Foundation
+// For the normalization form alone. Foundation's would load Foundation and ICU into each program that asks.
+@_spi(_Unicode) import Swift
 
 /// Foreign text that is safe to show on one line of a terminal or dialog. Every initializer, also the one of decoders,
 /// removes or writes out what could do harm.
@@ -72,7 +73,7 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     /// Unicode's normalization form C (UAX 15), another fact could look the same; then all its characters except ASCII
     /// are written out.
     static func escaped(_ fact: String) -> String {
-        let isNormal = fact.unicodeScalars.elementsEqual(fact.precomposedStringWithCanonicalMapping.unicodeScalars)
+        let isNormal = fact.unicodeScalars.elementsEqual(fact._nfc)
         var (result, isAfterSpace) = (String.UnicodeScalarView(), true)
         let last = fact.unicodeScalars.indices.last
         for index in fact.unicodeScalars.indices {

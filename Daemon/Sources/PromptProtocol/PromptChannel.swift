@@ -16,8 +16,10 @@ public enum PromptDescriptor {
     public static let terminal: Int32 = 7
     /// The connected socket of a Wayland compositor, or the null device.
     public static let display: Int32 = 8
+    /// The cookies of an X server that the sheet may not read in the user's folder, or the null device.
+    public static let cookies: Int32 = 9
     /// How many descriptors the prompt is given.
-    public static let count = 9
+    public static let count = 10
 }
 
 /// A prompt's word: that its question is visible, or how it ended. A prompt that ends without a word was killed.
@@ -38,12 +40,16 @@ public enum PromptReply: UInt8, Equatable, Sendable, CaseIterable {
     case unshowable = 10
     /// The question is on the screen. The only word that is not the last one.
     case shown = 11
-    /// The display could not be opened.
+    /// The display could not be opened, or the trusted place did not come to the screen.
     case displayFailed = 12
+    /// Another console has the screen, so the question at the trusted place is not seen any more.
+    case switchedAway = 13
 }
 
 /// Limits that both sides of a prompt keep.
 public enum PromptLimits {
     /// Most bytes that a field takes.
     public static let secretByteCount = 1024
+    /// Most bytes of a sign, which stands on one line of a console.
+    public static let signByteCount = 48
 }

@@ -8,6 +8,8 @@ public enum PromptFactor: String, Codable, Equatable, Sendable, CaseIterable {
     case ownerPassword
     /// The number of one of several options; no secret.
     case choice
+    /// The owner's sign: private, and no secret.
+    case sign
 }
 
 /// The kinds of questions.
@@ -24,6 +26,8 @@ public enum PromptKind: Codable, Equatable, Sendable {
     case repeatKeyPIN
     /// The password of the TPM's owner hierarchy, which the TPM alone is asked about.
     case ownerPassword
+    /// The words by which the owner knows the trusted place. Asked there alone.
+    case newSign
     /// One of at most nine options. The answer is its number, counted from 1, as a digit.
     case choice([DisplayText])
     /// A warning that the person confirms by typing "yes", or with a button; no secret is asked for.
@@ -54,6 +58,7 @@ public enum PromptKind: Codable, Equatable, Sendable {
         case .applicationPassword, .newApplicationPassword, .repeatApplicationPassword: .applicationPassword
         case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
         case .ownerPassword: .ownerPassword
+        case .newSign: .sign
         case .choice: .choice
         case .confirmation, .sensor: nil
         }
@@ -125,6 +130,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     /// Whether nothing was proved before and the answer proves nothing, as without a passcode. A program could then
     /// answer on a terminal of its own, so a login terminal or a dialog is preferred.
     public let isUnproved: Bool
+    /// Whether the question is put at the trusted place or not at all.
+    public private(set) var isAtTrustedPlace: Bool
 
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
@@ -132,7 +139,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         hint: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
-        isUnproved: Bool = false
+        isUnproved: Bool = false, isAtTrustedPlace: Bool = false
     ) {
         self.kind = kind
         self.sensors = sensors
@@ -149,6 +156,14 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.fallbackTitle = fallbackTitle
         self.isShownInFull = isShownInFull
         self.isUnproved = isUnproved
+        self.isAtTrustedPlace = isAtTrustedPlace
+    }
+
+    /// The same question, put at the trusted place or not at all.
+    public var atTrustedPlace: PromptQuestion {
+        var question = self
+        question.isAtTrustedPlace = true
+        return question
     }
 
     /// The name of the only object, or of the first one.

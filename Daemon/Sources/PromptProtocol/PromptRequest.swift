@@ -8,6 +8,18 @@ public enum PromptFrontEnd: Codable, Equatable, Sendable {
     case pinentry(PinentryOptions)
     /// Drawn in a window by `ostiary-sheet`.
     case sheet(SheetOptions)
+    /// Drawn on a console of Ostiary's own. No other request holds a sign.
+    case trustedPlace(TrustedPlaceOptions)
+}
+
+/// What the trusted place shows beside the question, and what no other place shows.
+public struct TrustedPlaceOptions: Codable, Equatable, Sendable {
+    /// The user who is asked.
+    public let owner: DisplayText
+    /// The words by which the user knows the place; nil when none are set.
+    public let sign: DisplayText?
+
+    public init(owner: DisplayText, sign: DisplayText?) { (self.owner, self.sign) = (owner, sign) }
 }
 
 /// How a sheet is drawn. The display comes from the configuration or from the user's session, never from a caller.
@@ -104,6 +116,8 @@ public struct PromptRequest: Codable, Equatable, Sendable {
     public let program: DisplayText
     /// The application id of a registered program: a name without blanks, slashes and anything but ASCII.
     public let application: DisplayText?
+    /// How far the program's name can be trusted; nil where nothing is said of that.
+    public let label: ProgramLabel?
     /// The program that asks for the asking one; nil when that asks itself.
     public let door: DisplayText?
     /// The door's name for the program, unchecked; nil when the door gives none.
@@ -113,13 +127,15 @@ public struct PromptRequest: Codable, Equatable, Sendable {
     public let timeLimitSeconds: Int
 
     public init(
-        question: PromptQuestion, program: DisplayText, application: DisplayText? = nil, door: DisplayText? = nil,
+        question: PromptQuestion, program: DisplayText, application: DisplayText? = nil, label: ProgramLabel? = nil,
+        door: DisplayText? = nil,
         clientLabel: DisplayText? = nil, processID: Int32,
         frontEnd: PromptFrontEnd, timeLimitSeconds: Int
     ) {
         self.question = question
         self.program = program
         self.application = application
+        self.label = label
         self.door = door
         self.clientLabel = clientLabel
         self.processID = processID

@@ -9,6 +9,10 @@ struct FrontEndChoice {
     /// The caller's terminal after its check; nil when the caller passed none.
     let terminal: Result<VerifiedTerminal, TerminalRefusal>?
     let terminalType: TerminalType
+    /// Whether the question is put at the trusted place or not at all.
+    var isAtTrustedPlace = false
+    /// The trusted place, looked for only where it is wanted.
+    var findPlace: () -> Result<TrustedPlaceOptions, PlaceRefusal> = { .failure(.absent) }
     /// Whether the person answers with keys. A pinentry can show only such questions, because it does not report when
     /// it is visible.
     var isTyped = true
@@ -33,8 +37,12 @@ struct FrontEndChoice {
 
     /// The way to ask, or the reason why there is none.
     func choose() -> Result<PromptFrontEnd, PromptUnavailability> {
+        if isAtTrustedPlace {
+            return findPlace().map(PromptFrontEnd.trustedPlace).mapError(PromptUnavailability.placeRefused)
+        }
         if isUnproved, !isLoginTerminal, let dialog { return .success(dialog) }
         var displayRefusal: DisplayRefusal?
+        var placeRefusal: PlaceRefusal?
         for frontEnd in order {
             switch frontEnd {
             case .terminal:
@@ -45,9 +53,14 @@ struct FrontEndChoice {
                 case .success(let display): return .success(.sheet(options(of: display)))
                 case .failure(let refusal): displayRefusal = refusal
                 }
+            case .vt:
+                switch findPlace() {
+                case .success(let options): return .success(.trustedPlace(options))
+                case .failure(let refusal): placeRefusal = refusal
+                }
             }
         }
-        return .failure(unavailability(displayRefusal))
+        return .failure(unavailability(displayRefusal, placeRefusal))
     }
 
     /// The configured ways in their order. A way that drops the sensors would have the person type what a touch could prove, so the
@@ -62,12 +75,15 @@ struct FrontEndChoice {
         case .terminal: isTerminalForSensors
         // It does not report when it is visible.
         case .pinentry: false
-        case .sheet: true
+        case .sheet, .vt: true
         }
     }
 
-    /// A configured dialog that is not on the caller's terminal.
+    /// A configured dialog that is not on the caller's terminal, the trusted place before others.
     private var dialog: PromptFrontEnd? {
+        if configuration.frontEnds.contains(.vt), case .success(let options) = findPlace() {
+            return .trustedPlace(options)
+        }
         if configuration.hasDisplay, configuration.frontEnds.contains(.pinentry), let options = pinentryOptions {
             return .pinentry(options)
         }
@@ -90,13 +106,16 @@ struct FrontEndChoice {
             xAuthority: configuration.xAuthority)
     }
 
-    private func unavailability(_ displayRefusal: DisplayRefusal?) -> PromptUnavailability {
+    private func unavailability(
+        _ displayRefusal: DisplayRefusal?, _ placeRefusal: PlaceRefusal?
+    ) -> PromptUnavailability {
         if verifiedTerminal != nil, !isTyped, !isTerminalForSensors { return .sensorRefused(.terminalForbidden) }
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
         // Name the reason only for a display that exists. Without one, nobody can be asked.
         if let displayRefusal, displayRefusal != .none, displayRefusal != .noActiveSession {
             return .displayRefused(displayRefusal)
         }
+        if let placeRefusal { return .placeRefused(placeRefusal) }
         let couldPinentryAsk = isTyped && (configuration.hasDisplay || verifiedTerminal != nil)
         guard let pinentryDistrust, couldPinentryAsk, configuration.frontEnds.contains(.pinentry) else {
             return .notInteractive

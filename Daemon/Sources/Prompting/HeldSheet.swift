@@ -31,12 +31,14 @@ public final class HeldSheet: Sendable {
         return process.withLock { $0.take() }
     }
 
-    /// Removes the window.
+    /// Removes the window, because something else is shown next.
     func close() {
-        if let process = process.withLock({ $0.take() }) { process.kill() }
+        if let process = process.withLock({ $0.take() }) { process.removeWindow() }
     }
 
-    deinit { close() }
+    deinit {
+        if let process = process.withLock({ $0.take() }) { process.kill() }
+    }
 }
 
 extension PromptRequest {

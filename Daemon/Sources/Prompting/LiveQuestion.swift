@@ -12,6 +12,7 @@ public final class LiveQuestion: Sendable {
     public let cancellation: PromptCancellation
     /// The sheet in which the last answer to the same question was wrong; the question is put again there if it can be.
     let heldSheet: HeldSheet?
+    private let onPlaced: @Sendable (PromptPlace) -> Void
     private let onShown: @Sendable (LiveQuestion) -> Void
     private let state = Mutex(State())
 
@@ -25,12 +26,15 @@ public final class LiveQuestion: Sendable {
     ///   - cancellation: takes the question away; used for this question only.
     ///   - heldSheet: the sheet in which the last answer to the same question was wrong; nil for a new question.
     ///   - onShown: called once by the prompter's thread, when the question is visible. It must not block.
+    ///   - onPlaced: called when the question is put at a place, before it is visible there.
     public init(
         endedBy cancellation: PromptCancellation, on heldSheet: HeldSheet? = nil,
-        onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in }
+        onShown: @escaping @Sendable (LiveQuestion) -> Void = { _ in },
+        onPlaced: @escaping @Sendable (PromptPlace) -> Void = { _ in }
     ) {
         self.cancellation = cancellation
         self.heldSheet = heldSheet
+        self.onPlaced = onPlaced
         self.onShown = onShown
     }
 
@@ -45,6 +49,9 @@ public final class LiveQuestion: Sendable {
     public func update(_ update: PromptUpdate) { state.withLock { $0.show?(update) } }
 
     // MARK: the prompter's side
+
+    /// Reports where the question is put.
+    func notePlaced(at place: PromptPlace) { onPlaced(place) }
 
     /// Reports that the question is visible. Only the first call has an effect.
     ///

@@ -1,10 +1,10 @@
 import ExactNames
 import Glibc
-import HelperProcesses
+package import HelperProcesses
 public import ProcessFacts
 public import PromptProtocol
 import SecretMemory
-public import Settings
+package import Settings
 import UnixSocket
 
 /// Asks one user through `ostiary-prompt` or `ostiary-sheet`, with a new process for each question. Only a question that is put again
@@ -14,7 +14,7 @@ import UnixSocket
 /// included. While a question is on a terminal, it checks five times a second that the caller still exists and is in
 /// the foreground.
 public struct ProcessPrompter: PlacingPrompter {
-    private var helpers: PromptHelpers
+    private let helpers: HelperRoads
     private let configuration: PromptConfiguration
     private let userID: UInt32
     private let check: TerminalCheck
@@ -22,6 +22,7 @@ public struct ProcessPrompter: PlacingPrompter {
     private let sessions: any SessionRecords
     private let accessibility: AccessibilityBus
     private let buses: SessionBuses
+    private let trustedPlace: TrustedPlace?
     private let heldSheet = HeldSheetPlace()
 
     private static let watchMilliseconds: CInt = 200
@@ -30,36 +31,35 @@ public struct ProcessPrompter: PlacingPrompter {
 
     /// A display that has not shown the question within this time counts as not answering. A first start without a font
     /// cache takes more than a second.
-    static let drawPatience: Duration = .seconds(10)
+    package var drawPatience: Duration = .seconds(10)
+    /// The service of the trusted place admits one question, and needs a moment after the last one.
+    private static let placePatience: Duration = .seconds(5)
+    /// The longest time of a question at the trusted place, below the time that the service manager gives it
+    /// (`ostiary-vt@.service`): a question that ends by itself puts the screen in order.
+    private static let placeSeconds = 240
 
     /// - Parameters:
-    ///   - program: the absolute path of `ostiary-prompt`, fixed when the daemon starts; `ostiary-sheet` lies beside
-    ///     it.
+    ///   - helpers: how the programs that ask are reached.
     ///   - userID: the user who is asked. A pinentry that others than the daemon's user could replace is not started.
     ///   - facts: reads the machine's facts about callers.
-    ///   - buses: the buses that know the user's session; this machine's buses when nil.
-    ///   - sessions: tells who sits at this machine; systemd-logind when nil.
-    public init(
-        program: String, configuration: PromptConfiguration, userID: UInt32,
-        facts: any CallerFacts = KernelFacts(), buses: SessionBuses? = nil,
-        sessions: (any SessionRecords)? = nil
+    ///   - buses: the buses that know the user's session.
+    ///   - sessions: tells who sits at this machine.
+    ///   - trustedPlace: the console of Ostiary's own; nil where there is none.
+    package init(
+        _ helpers: HelperRoads, configuration: PromptConfiguration, userID: UInt32, facts: any CallerFacts,
+        buses: SessionBuses, sessions: any SessionRecords, trustedPlace: TrustedPlace? = nil
     ) {
-        helpers = PromptHelpers(program: program)
+        self.trustedPlace = trustedPlace
+        self.helpers = helpers
         self.configuration = configuration
         self.userID = userID
-        check = TerminalCheck(policy: configuration.terminalPolicy, facts: facts)
-        let buses = buses ?? .standard(of: userID)
+        check = TerminalCheck(
+            policy: configuration.terminalPolicy, facts: facts, sessions: helpers.display == nil ? nil : sessions)
         self.buses = buses
-        displays = DisplayFinder(configuration: configuration, buses: buses, userID: userID)
-        self.sessions = sessions ?? LogindSessions(systemBus: buses.system, facts: facts)
+        displays = DisplayFinder(
+            configuration: configuration, buses: buses, userID: userID, sessions: sessions, helper: helpers.display)
+        self.sessions = sessions
         accessibility = AccessibilityBus(buses: buses, userID: userID)
-    }
-
-    /// The same prompter with programs that are reached in another way.
-    package func reaching(_ helpers: PromptHelpers) -> ProcessPrompter {
-        var prompter = self
-        prompter.helpers = helpers
-        return prompter
     }
 
     public func place(
@@ -70,11 +70,15 @@ public struct ProcessPrompter: PlacingPrompter {
         guard !question.isShownInFull || Self.isNamedInFull(question, caller) else { return .failure(.unshowable) }
         let terminal = caller.terminal.map { terminal in verified(terminal, of: caller) }
         let isLogin = (try? terminal?.get()).map { check.isLogin(on: $0, of: caller) } ?? false
+        // First: while the place is being left, no session is in the foreground.
+        let mayBePlaced = question.isAtTrustedPlace || configuration.frontEnds.contains(.vt)
+        let place = mayBePlaced ? findPlace(for: caller) : .failure(.absent)
         let sensorRefusal = question.sensors.isEmpty ? nil : sensorRefusal(ofProcess: caller.processID, of: userID)
         if let sensorRefusal, !question.kind.isTyped { return .failure(.sensorRefused(sensorRefusal)) }
         var display: SheetDisplay?
         let choice = FrontEndChoice(
             configuration: configuration, terminal: terminal, terminalType: caller.terminalType,
+            isAtTrustedPlace: question.isAtTrustedPlace, findPlace: { place },
             isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
             isLoginTerminal: isLogin, hasSensors: !question.sensors.isEmpty && sensorRefusal == nil,
             isTerminalForSensors: question.sensors.contains { isTerminal(for: $0, isLogin: isLogin) },
@@ -88,23 +92,27 @@ public struct ProcessPrompter: PlacingPrompter {
         return choice.choose().map { frontEnd in
             let armsSensors = frontEnd.tellsWhenShown && sensorRefusal == nil
             let armed = question.sensors.indices.filter { index in
-                armsSensors && (frontEnd.isSheet || isTerminal(for: question.sensors[index], isLogin: isLogin))
+                armsSensors && (!frontEnd.usesTerminal || isTerminal(for: question.sensors[index], isLogin: isLogin))
             }
             let request = PromptRequest(
                 question: question.keepingSensors(armed),
                 program: DisplayText(fact: caller.program.text),
-                application: caller.application.map { DisplayText(fact: $0) },
+                application: caller.application.map { DisplayText(fact: $0) }, label: caller.label,
                 door: caller.door.map { DisplayText(fact: $0.program.text) }, clientLabel: caller.door?.shownLabel,
                 processID: caller.processID,
-                frontEnd: frontEnd, timeLimitSeconds: configuration.timeLimitSeconds)
+                frontEnd: frontEnd, timeLimitSeconds: timeLimitSeconds(of: frontEnd))
             let usedTerminal = frontEnd.usesTerminal ? try? terminal?.get() : nil
             let drawn = frontEnd.isSheet ? display : nil
             // Nobody is told that a question is visible which says nothing of its sensors: they stay off.
             let tellsShown = !armed.isEmpty || question.sensors.isEmpty
+            let shown = tellsShown ? ShownSensors(indices: armed) : nil
+            if frontEnd.isTrustedPlace, let trustedPlace {
+                return PlacedQuestion(at: .trusted) { live in
+                    ask(request, at: trustedPlace, caller, live, shown: shown)
+                }
+            }
             return PlacedQuestion(at: usedTerminal.map { .terminal($0.device) } ?? .dialog(of: caller.owner)) { live in
-                ask(
-                    request, on: usedTerminal?.descriptor, drawn, caller, live,
-                    shown: tellsShown ? ShownSensors(indices: armed) : nil)
+                ask(request, on: usedTerminal?.descriptor, drawn, caller, live, shown: shown)
             }
         }
     }
@@ -115,6 +123,23 @@ public struct ProcessPrompter: PlacingPrompter {
 
     public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         sessions.laterRefusal(ofProcess: processID, of: userID)
+    }
+
+    public var hasTrustedPlace: Bool { trustedPlace != nil }
+
+    public func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal? {
+        guard let trustedPlace else { return .absent }
+        return trustedPlace.refusal(ofProcess: processID, of: userID, sessions)
+    }
+
+    private func timeLimitSeconds(of frontEnd: PromptFrontEnd) -> Int {
+        frontEnd.isTrustedPlace
+            ? min(configuration.timeLimitSeconds, Self.placeSeconds) : configuration.timeLimitSeconds
+    }
+
+    private func findPlace(for caller: PromptCaller) -> Result<TrustedPlaceOptions, PlaceRefusal> {
+        if let refusal = placeRefusal(ofProcess: caller.processID, of: userID) { return .failure(refusal) }
+        return trustedPlace?.options(for: caller.owner) ?? .failure(.absent)
     }
 
     /// Whether the sensor may wait beside a question on a terminal. A finger is not aimed at a window: a program could put its
@@ -152,9 +177,12 @@ public struct ProcessPrompter: PlacingPrompter {
     }
 
     /// The configured language of the sheet, or that of the user's session. Neither a caller nor the daemon's own environment
-    /// names it.
+    /// names it. A daemon under an account of its own may not ask the user's bus, and takes the machine's language.
     private func findLanguage() -> SheetLanguage {
-        configuration.sheetLanguage ?? SheetLanguage(ofSession: SessionVariables.of(userID, at: buses.user))
+        if let language = configuration.sheetLanguage { return language }
+        return SheetLanguage(
+            ofSession: helpers.display == nil
+                ? SessionVariables.of(userID, at: buses.user) : MachineLocale.variables())
     }
 
     /// Why a pinentry must not be started now; nil when it may be. It runs as the daemon's user, so it must be theirs or root's
@@ -193,7 +221,7 @@ public struct ProcessPrompter: PlacingPrompter {
         do {
             process = try PromptProcess(
                 display == nil ? helpers.prompt : helpers.sheet, request: request, terminal: terminal?.number,
-                display: display?.socket?.number, stoppedBy: live.cancellation.descriptor)
+                display: display, stoppedBy: live.cancellation.descriptor)
         } catch {
             if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
             return .unavailable(.promptFailed(reason: "\(error)"))
@@ -202,6 +230,31 @@ public struct ProcessPrompter: PlacingPrompter {
             for: process, request, hasTerminal: terminal != nil, mustBeDrawn: display != nil, caller, live, shown)
         if let terminal { before?.restoreIfChanged(on: terminal.number) }
         return outcome
+    }
+
+    /// Puts the question at the trusted place. The service manager ends a connection at once while the last question's service is
+    /// still there, so this tries it for a moment.
+    private func ask(
+        _ request: PromptRequest, at place: TrustedPlace, _ caller: PromptCaller, _ live: LiveQuestion,
+        shown: ShownSensors?
+    ) -> PromptOutcome {
+        let deadline = ContinuousClock.now.advanced(by: Self.placePatience)
+        while true {
+            do {
+                let process = try PromptProcess(
+                    place.road, request: request, terminal: nil, display: nil,
+                    stoppedBy: live.cancellation.descriptor)
+                defer { place.noteUse() }
+                return wait(for: process, request, hasTerminal: false, mustBeDrawn: false, caller, live, shown)
+            } catch HelperUnavailability.ended where ContinuousClock.now < deadline {
+                if let interruption = live.cancellation.wait(milliseconds: 100) {
+                    return .interrupted(by: interruption)
+                }
+            } catch {
+                if let interruption = live.cancellation.interruption { return .interrupted(by: interruption) }
+                return .unavailable(.placeRefused(.notReached))
+            }
+        }
     }
 
     /// Puts the question again in the window of a sheet; nil if the sheet does not show it, as on another workspace.
@@ -231,11 +284,13 @@ public struct ProcessPrompter: PlacingPrompter {
         let interruption = live.showingUpdates(with: { update in
             if let update = shown?.update(update) { updates.send(.update(update)) }
         }) {
-            watch(&running, hasTerminal: hasTerminal, mustBeDrawn: mustBeDrawn, caller, live, shown)
+            watch(
+                &running, hasTerminal: hasTerminal, mustBeDrawn: mustBeDrawn,
+                timeLimitSeconds: request.timeLimitSeconds, caller, live, shown)
         }
-        if case .because(.proved) = interruption, !hasTerminal {
+        if case .because(.proved) = interruption, !hasTerminal, !request.frontEnd.isTrustedPlace {
             // A window needs no time to clean up, and the program waits for what a sensor has proved.
-            running.kill()
+            running.removeWindow()
             return .interrupted(by: .proved)
         }
         // An answer does not count if the question was taken away meanwhile.
@@ -252,7 +307,7 @@ public struct ProcessPrompter: PlacingPrompter {
         case .because(let interruption): return .interrupted(by: interruption)
         case .stuck: return .timedOut
         case .notDrawn: return .unavailable(.displayRefused(.noAnswer))
-        case nil: return outcome(of: end, to: request.question.kind)
+        case nil: return outcome(of: end, to: request)
         }
     }
 
@@ -260,12 +315,12 @@ public struct ProcessPrompter: PlacingPrompter {
 
     /// Waits for the prompt's last word; then nil. Otherwise the reason why the prompt must be ended.
     private func watch(
-        _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, _ caller: PromptCaller,
-        _ live: LiveQuestion, _ shown: ShownSensors?
+        _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, timeLimitSeconds: Int,
+        _ caller: PromptCaller, _ live: LiveQuestion, _ shown: ShownSensors?
     ) -> Interruption? {
-        let drawDeadline = ContinuousClock.now.advanced(by: Self.drawPatience)
+        let drawDeadline = ContinuousClock.now.advanced(by: drawPatience)
         var isShown = false
-        let limit = Duration.seconds(configuration.timeLimitSeconds) + Self.stuckPatience
+        let limit = Duration.seconds(timeLimitSeconds) + Self.stuckPatience
         let deadline = ContinuousClock.now.advanced(by: limit)
         while ContinuousClock.now < deadline {
             if let interruption = interruption(of: caller, hasTerminal: hasTerminal) { return .because(interruption) }
@@ -298,12 +353,16 @@ public struct ProcessPrompter: PlacingPrompter {
         }
     }
 
-    private func outcome(of end: consuming PromptEnd, to kind: PromptKind) -> PromptOutcome {
+    private func outcome(of end: consuming PromptEnd, to request: PromptRequest) -> PromptOutcome {
         switch consume end {
         case .entered(let secret):
-            guard let factor = kind.factor else { return .interrupted(by: .promptEnded) }
+            guard let factor = request.question.kind.factor else { return .interrupted(by: .promptEnded) }
             return .entered(EnteredSecret(secret, for: factor))
-        case .reply(let reply): return outcome(of: reply, to: kind)
+        case .reply(let reply):
+            if reply == .displayFailed, request.frontEnd.isTrustedPlace {
+                return .unavailable(.placeRefused(.notReached))
+            }
+            return outcome(of: reply, to: request.question.kind)
         case .silent: return .interrupted(by: .promptEnded)
         }
     }
@@ -315,6 +374,7 @@ public struct ProcessPrompter: PlacingPrompter {
         case .fallback: .fallback
         case .timedOut: .timedOut
         case .terminalGone: .interrupted(by: .terminalGone)
+        case .switchedAway: .interrupted(by: .switchedAway)
         case .dialogFailed: .unavailable(.dialogFailed)
         case .displayFailed: .unavailable(.displayRefused(.noAnswer))
         case .badRequest: .unavailable(.promptFailed(reason: "it did not understand the question"))
@@ -330,13 +390,14 @@ extension PromptDoor {
 
 extension PromptFrontEnd {
     fileprivate var isSheet: Bool { if case .sheet = self { true } else { false } }
-    fileprivate var tellsWhenShown: Bool { self == .terminal || isSheet }
+    fileprivate var isTrustedPlace: Bool { if case .trustedPlace = self { true } else { false } }
+    fileprivate var tellsWhenShown: Bool { self == .terminal || isSheet || isTrustedPlace }
 
     fileprivate var usesTerminal: Bool {
         switch self {
         case .terminal: true
         case .pinentry(let options): options.terminalPath != nil
-        case .sheet: false
+        case .sheet, .trustedPlace: false
         }
     }
 }
@@ -346,9 +407,10 @@ extension SheetDisplay {
     fileprivate var options: SheetOptions.Display {
         switch self {
         case .wayland: .wayland
-        case .x11(let name, let authority): .x11(name: name, authority: authority)
+        case .x11(let name, .unneeded): .x11(name: name, authority: nil)
+        case .x11(let name, .file(let path)): .x11(name: name, authority: path)
+        case .x11(let name, .copy):
+            .x11(name: name, authority: "/proc/self/fd/\(PromptDescriptor.cookies)")
         }
     }
-
-    fileprivate var socket: UnixSocket? { if case .wayland(let socket) = self { socket } else { nil } }
 }

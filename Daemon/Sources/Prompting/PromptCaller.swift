@@ -25,6 +25,8 @@ public struct PromptCaller: Sendable {
     public let program: ExactName
     /// The application id of the program's registration; nil without a valid registration.
     public let application: String?
+    /// How far the program's name can be trusted; nil where nothing is said of that.
+    public let label: ProgramLabel?
     /// The door that asks for the process; nil when it asks itself.
     public let door: PromptDoor?
     /// The terminal that the caller, or its door, passed, unchecked; nil when there is none.
@@ -37,7 +39,7 @@ public struct PromptCaller: Sendable {
 
     public init(
         processID: Int32, process: (any HeldProcess)?, userID: UInt32, owner: OwnerID? = nil, program: ExactName,
-        application: String? = nil, door: PromptDoor? = nil, terminal: SharedDescriptor?,
+        application: String? = nil, label: ProgramLabel? = nil, door: PromptDoor? = nil, terminal: SharedDescriptor?,
         terminalType: TerminalType = .vt100
     ) {
         self.processID = processID
@@ -46,6 +48,7 @@ public struct PromptCaller: Sendable {
         self.owner = owner
         self.program = program
         self.application = application
+        self.label = label
         self.door = door
         self.terminal = terminal
         self.terminalType = terminalType

@@ -125,7 +125,7 @@ extension PromptInterruption {
     /// Whether the asking program can cause it.
     fileprivate var isByProgram: Bool {
         switch self {
-        case .clientGone, .background, .superseded, .terminalGone: true
+        case .clientGone, .background, .superseded, .terminalGone, .switchedAway: true
         case .lock, .proved, .promptEnded: false
         }
     }

@@ -7,6 +7,8 @@ public enum PromptPlace: Hashable, Sendable {
     case terminal(UInt32)
     /// The desktop of an owner: one dialog at a time, so that none hides another. Nil for a question of the daemon itself.
     case dialog(of: OwnerID?)
+    /// The console of Ostiary's own; one place for all owners.
+    case trusted
 }
 
 /// A question and its chosen place.
@@ -21,7 +23,10 @@ public struct PlacedQuestion: Sendable {
     }
 
     /// Asks the question, and blocks until there is an outcome.
-    public func ask(_ live: LiveQuestion) -> PromptOutcome { put(live) }
+    public func ask(_ live: LiveQuestion) -> PromptOutcome {
+        live.notePlaced(at: place)
+        return put(live)
+    }
 }
 
 /// A prompter that chooses the place of a question before it asks.

@@ -22,7 +22,9 @@ struct PromptProcess: ~Copyable {
     /// - Parameters:
     ///   - road: how a program that can put the question is reached.
     ///   - stop: a descriptor that ends the wait for the prompt's process when it is readable.
-    init(_ road: HelperRoad, request: PromptRequest, terminal: CInt?, display: CInt?, stoppedBy stop: CInt) throws {
+    init(
+        _ road: HelperRoad, request: PromptRequest, terminal: CInt?, display: SheetDisplay?, stoppedBy stop: CInt
+    ) throws {
         let requestPipe = try PipeEnds()
         try Self.write(request.encoded(), to: requestPipe.writer)
         let secretPipe = try PipeEnds()
@@ -32,7 +34,8 @@ struct PromptProcess: ~Copyable {
         let numbers = [
             PromptDescriptor.request: requestPipe.reader.number, PromptDescriptor.secret: secretPipe.writer.number,
             PromptDescriptor.reply: replyPipe.writer.number, PromptDescriptor.terminal: terminal ?? -1,
-            PromptDescriptor.display: display ?? -1,
+            PromptDescriptor.display: display?.socket?.number ?? -1,
+            PromptDescriptor.cookies: display?.cookies?.number ?? -1,
         ]
         let given = GivenDescriptors(connection: PromptDescriptor.control, count: PromptDescriptor.count) {
             numbers[$0] ?? -1
@@ -126,8 +129,19 @@ struct PromptProcess: ~Copyable {
         return reply == .entered ? Self.readSecret(secretNumber, of: factor) : .reply(reply)
     }
 
-    /// Ends the prompt and its dialog at once, whatever they do. Their memory is freed later: a window has much of it.
+    /// Ends the prompt and its dialog at once, whatever they do. Their memory is freed later: a window has much of it. One that the
+    /// daemon may not kill loses its connection, and ends a moment later.
     consuming func kill() { helper.kill() }
+
+    /// Removes a window, because something else is shown next. The daemon cannot kill a program of another account: it waits until
+    /// that is gone, for a bounded time, so that no two questions stand on one display.
+    consuming func removeWindow() {
+        guard helper.isSpawned else {
+            helper.end()
+            return
+        }
+        helper.kill()
+    }
 
     private static func isReadable(_ descriptor: CInt, within milliseconds: CInt) -> Bool {
         var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -159,6 +173,14 @@ struct PromptProcess: ~Copyable {
             filled += count
         }
         return filled
+    }
+}
+
+extension SheetDisplay {
+    fileprivate var socket: UnixSocket? { if case .wayland(let socket) = self { socket } else { nil } }
+
+    fileprivate var cookies: SharedDescriptor? {
+        if case .x11(_, .copy(let cookies)) = self { cookies } else { nil }
     }
 }
 

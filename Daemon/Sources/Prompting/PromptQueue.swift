@@ -44,6 +44,14 @@ public final class PromptQueue: Prompter {
         prompter.laterSensorRefusal(ofProcess: processID, of: userID)
     }
 
+    public var hasTrustedPlace: Bool { prompter.hasTrustedPlace }
+
+    public func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal? {
+        prompter.placeRefusal(ofProcess: processID, of: userID)
+    }
+
+    public func forget(_ userID: UInt32) { prompter.forget(userID) }
+
     /// Waits for the turn, then asks. Blocks until the earlier questions have ended; each has a time limit. Returns at
     /// once if there is no place to ask at.
     public func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {

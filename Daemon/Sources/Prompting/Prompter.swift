@@ -17,6 +17,15 @@ public protocol Prompter: Sendable {
     /// Prepares to look at the same once more. The result looks at the moment when it is called, and is quicker than
     /// ``sensorRefusal(ofProcess:of:)``. Only one thread may use it.
     func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal?
+
+    /// Whether there is a trusted place on this machine.
+    var hasTrustedPlace: Bool { get }
+
+    /// Why the user cannot be asked at the trusted place for this process now; nil when they can. Asks nobody.
+    func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal?
+
+    /// Drops all that is kept for questions to the user, whose account was closed. A later question begins like the first one.
+    func forget(_ userID: UInt32)
 }
 
 extension Prompter {
@@ -25,6 +34,10 @@ extension Prompter {
     public func laterSensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> () -> SensorRefusal? {
         { self.sensorRefusal(ofProcess: processID, of: userID) }
     }
+
+    public var hasTrustedPlace: Bool { false }
+    public func placeRefusal(ofProcess processID: Int32, of userID: UInt32) -> PlaceRefusal? { .absent }
+    public func forget(_ userID: UInt32) {}
 }
 
 /// How a question ended.
@@ -76,6 +89,8 @@ public enum PromptInterruption: Equatable, Sendable {
     case lock
     /// The evaluation was satisfied or ended without this question.
     case superseded
+    /// Another console has the screen.
+    case switchedAway
     /// A sensor recognised the person while the question was visible, so nobody needs to type.
     case proved
     /// The prompt's process was killed, or ended without an outcome.
@@ -98,6 +113,8 @@ public enum PromptUnavailability: Error, Equatable, Sendable {
     case untrusted(ProgramDistrust)
     /// There is a display, but it cannot be used.
     case displayRefused(DisplayRefusal)
+    /// The question must be put at the trusted place, or nowhere else, and cannot be.
+    case placeRefused(PlaceRefusal)
     /// `ostiary-prompt` or `ostiary-sheet` could not be started, or did not understand the request; and why.
     case promptFailed(reason: String)
     /// The terminal or the dialog is too small for the whole question.

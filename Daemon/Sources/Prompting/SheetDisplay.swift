@@ -1,16 +1,8 @@
+import HelperProcesses
 import MessageBus
 import ProcessFacts
 import Settings
 import UnixSocket
-
-/// A display on which a sheet can be drawn.
-enum SheetDisplay {
-    /// A connection to a Wayland compositor. The daemon makes it, so the sheet needs no access to the compositor's
-    /// folder.
-    case wayland(UnixSocket)
-    /// An X display, and the absolute path of its cookies; nil if it has none.
-    case x11(String, authority: String?)
-}
 
 /// Why no sheet can be drawn.
 public enum DisplayRefusal: Error, Equatable, Sendable {
@@ -24,6 +16,12 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
     case noAnswer
     /// ostiary-sheet is not installed.
     case notInstalled
+    /// The user has several displays, and nobody can tell which one is in the foreground.
+    case several
+    /// The X server admits no other account: its cookies are not where the daemon's helper may look.
+    case noCookies
+    /// The helper that connects to displays does not work.
+    case helperFailed
 
     /// The refusal as the rest of a sentence for a person.
     public var words: String {
@@ -33,6 +31,9 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
         case .otherOwner: "it belongs to another user"
         case .noAnswer: "it does not answer"
         case .notInstalled: "ostiary-sheet is not installed beside ostiary-prompt"
+        case .several: "several are open in your sessions, and nobody can tell which one you see"
+        case .noCookies: "the X server's cookies are not in /run/user, so another account may not draw there"
+        case .helperFailed: "ostiary-display does not answer; see `systemctl status ostiary-display.socket`"
         }
     }
 }
@@ -51,72 +52,48 @@ public struct SessionBuses: Sendable {
     }
 }
 
-/// Finds the person's display. A configured display comes first. Otherwise it is the display that systemd's user
-/// manager tells its services, if logind says that the user has an active session at this machine.
+/// Finds the person's display. A configured display comes first. Otherwise it is that of the user's session, if logind says that the
+/// user has an active one at this machine.
 struct DisplayFinder {
     let configuration: PromptConfiguration
-    let buses: SessionBuses
     /// The user who is asked.
     let userID: UInt32
-    /// The folder for relative names of Wayland displays.
-    let runtimeFolder: String
-    /// The folder of the sockets of this machine's X servers.
-    let x11Folder: String
+    let sessions: any SessionRecords
+    private let own: OwnDisplays
+    private let displays: any DisplayConnecting
 
+    /// - Parameters:
+    ///   - helper: connects to the display of the session; nil where the daemon does so itself.
+    ///   - runtimeFolder: the folder for relative names of Wayland displays.
+    ///   - x11Folder: the folder of the sockets of this machine's X servers.
     init(
-        configuration: PromptConfiguration, buses: SessionBuses?, userID: UInt32, runtimeFolder: String? = nil,
-        x11Folder: String = "/tmp/.X11-unix"
+        configuration: PromptConfiguration, buses: SessionBuses, userID: UInt32, sessions: any SessionRecords,
+        helper: HelperSocket? = nil, runtimeFolder: String? = nil, x11Folder: String = "/tmp/.X11-unix"
     ) {
         self.configuration = configuration
-        self.buses = buses ?? .standard(of: userID)
         self.userID = userID
-        self.runtimeFolder = runtimeFolder ?? "/run/user/\(userID)"
-        self.x11Folder = x11Folder
+        self.sessions = sessions
+        own = OwnDisplays(
+            buses: buses, userID: userID, runtimeFolder: runtimeFolder ?? "/run/user/\(userID)", x11Folder: x11Folder)
+        displays =
+            if let helper {
+                HelperDisplays(socket: helper, userID: userID, sessions: sessions)
+            } else {
+                own
+            }
     }
 
     func find() -> Result<SheetDisplay, DisplayRefusal> {
         do throws(DisplayRefusal) {
             if configuration.hasDisplay {
                 return .success(
-                    try display(
+                    try own.named(
                         wayland: configuration.waylandDisplay, x11: configuration.display,
                         authority: configuration.xAuthority))
             }
-            guard LogindSessions(systemBus: buses.system).isAtMachine(userID) else { throw .noActiveSession }
-            let variables = SessionVariables.of(userID, at: buses.user)
-            return .success(
-                try display(
-                    wayland: variables["WAYLAND_DISPLAY"], x11: variables["DISPLAY"],
-                    authority: variables["XAUTHORITY"].flatMap { $0.hasPrefix("/") ? $0 : nil }))
+            guard sessions.isAtMachine(userID) else { throw .noActiveSession }
+            return .success(try displays.ofSession())
         } catch { return .failure(error) }
-    }
-
-    private func display(
-        wayland: String?, x11: String?, authority: String?
-    ) throws(DisplayRefusal) -> SheetDisplay {
-        if let wayland { return .wayland(try connect(to: wayland)) }
-        guard let x11 = x11.flatMap(Self.localDisplay) else { throw .none }
-        // The environment can outlive the user's own server. A server of another user would show the question to that
-        // user.
-        let number = x11.dropFirst().prefix { $0 != "." }
-        _ = try connect(to: "\(x11Folder)/X\(number)")
-        return .x11(x11, authority: authority)
-    }
-
-    private func connect(to name: String) throws(DisplayRefusal) -> UnixSocket {
-        let path = name.hasPrefix("/") ? name : runtimeFolder + "/" + name
-        guard let socket = try? UnixSocket.connectInTime(to: path), let peer = try? socket.peerCredentials() else {
-            throw .noAnswer
-        }
-        guard peer.userID == userID || peer.userID == 0 else { throw .otherOwner }
-        return socket
-    }
-
-    /// Accepts `:0` or `:0.0`, which name an X server on this machine.
-    private static func localDisplay(_ name: String) -> String? {
-        let digits = name.dropFirst().split(separator: ".", omittingEmptySubsequences: false)
-        let areNumbers = digits.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
-        return name.hasPrefix(":") && (1...2).contains(digits.count) && areNumbers ? name : nil
     }
 }
 

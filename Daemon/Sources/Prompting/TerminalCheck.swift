@@ -64,10 +64,13 @@ public struct VerifiedTerminal: Sendable {
 public struct TerminalCheck: Sendable {
     private let policy: TerminalPolicy
     private let facts: any CallerFacts
+    private let sessions: (any SessionRecords)?
 
-    public init(policy: TerminalPolicy, facts: any CallerFacts = KernelFacts()) {
+    /// - Parameter sessions: know logins too, for machines whose utmp(5) is not kept; nil where utmp alone counts.
+    public init(policy: TerminalPolicy, facts: any CallerFacts, sessions: (any SessionRecords)? = nil) {
         self.policy = policy
         self.facts = facts
+        self.sessions = sessions
     }
 
     /// Returns the verified terminal, or throws the reason for the refusal.
@@ -98,7 +101,9 @@ public struct TerminalCheck: Sendable {
 
     /// Whether the records show a login of the caller's user on the terminal.
     func isLogin(on terminal: VerifiedTerminal, of caller: PromptCaller) -> Bool {
-        facts.hasLogin(of: caller.userID, on: String(terminal.path.dropFirst("/dev/".count)))
+        let line = String(terminal.path.dropFirst("/dev/".count))
+        return facts.hasLogin(of: caller.userID, on: line)
+            || sessions?.hasLogin(of: caller.userID, on: line) == true
     }
 
     /// Nil while the question's caller exists, runs and is in the foreground; otherwise what changed.

@@ -99,6 +99,21 @@ extension Refusal {
             cause: "program.changed")
     }
 
+    package static func programOnForeignFileSystem(_ path: String) -> Refusal {
+        Refusal(
+            .programUnverified,
+            "The program lies in a file system of the network or of a user's, which may never answer, so its file is not read. Move it "
+                + "to a disk of this machine: \(DisplayText(fact: path).string)", cause: "program.file-system")
+    }
+
+    package static func programWithoutGroup(_ path: String) -> Refusal {
+        Refusal(
+            .programChanged,
+            "The program runs without the group that its registration names, or others can have this group. The administrator "
+                + "registers it with `ostiary app register --setgid`: \(DisplayText(fact: path).string)",
+            cause: "program.group")
+    }
+
     package static func programUnreadable(_ path: String) -> Refusal {
         Refusal(
             .programUnverified,

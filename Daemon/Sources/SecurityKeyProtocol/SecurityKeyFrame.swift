@@ -1,5 +1,5 @@
 import Glibc
-package import SecretMemory
+package import SecretBuffers
 
 /// One message of either side: a canonical message, and a secret as its raw tail.
 ///

@@ -20,12 +20,13 @@ package struct CardPorts: SecurityKeyPorts {
         userID == nil && readers.count > 0 ? .insertOrHold(isLying: false) : .insert
     }
 
-    package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+    /// A pipe of this process leads to the card (decision 0052).
+    package func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
         guard userID == nil else { throw SystemCallError("open", subject: port.name, code: EACCES) }
         guard let card = readers.present().first(where: { Self.port(of: $0) == port }) else {
             throw SystemCallError("open", subject: port.name, code: ENODEV)
         }
-        return try readers.open(card)
+        return .opened(try readers.open(card))
     }
 
     private static func port(of card: PresentCard) -> SecurityKeyPort {

@@ -1,6 +1,9 @@
 import CTAPHID
 import Foundation
 import Glibc
+package import HelperProcesses
+import KeyDevices
+import SecurityKeyProtocol
 package import UnixSocket
 
 /// The security keys that the kernel shows as hidraw devices (hidraw(4)). udev gives them to the user at the seat, by the access list of
@@ -8,7 +11,17 @@ package import UnixSocket
 package struct HIDRawPorts: SecurityKeyPorts {
     private static let folder = "/sys/class/hidraw"
 
-    package init() {}
+    /// Whether the helper opens its key: only its own account may then.
+    private let areOpenedByHelper: Bool
+
+    /// - Parameter helper: how `ostiary-fido` is reached. One that this process starts has no rights of its own, and gets its key.
+    package init(for helper: HelperRoad) {
+        areOpenedByHelper =
+            switch helper {
+            case .spawned: false
+            case .activated: true
+            }
+    }
 
     package func present(to userID: UInt32?) -> [SecurityKeyPort] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: Self.folder)) ?? []
@@ -39,8 +52,20 @@ package struct HIDRawPorts: SecurityKeyPorts {
         return (try? handle.read(upToCount: count)).map { Array($0) }
     }
 
-    package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
-        try Self.open("/dev/" + URL(fileURLWithPath: port.identifier).lastPathComponent, for: userID)
+    package func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
+        let name = URL(fileURLWithPath: port.identifier).lastPathComponent
+        guard areOpenedByHelper else { return .opened(try Self.open("/dev/" + name, for: userID)) }
+        return .named(try Self.opening(of: name, in: "/dev/", for: userID))
+    }
+
+    /// - Parameter userID: nil for the user of this process. The helper's rights are not this user's, so the access list decides here too.
+    static func opening(
+        of name: String, in folder: String, for userID: UInt32?
+    ) throws(SystemCallError) -> KeyOpening {
+        let (path, userID) = (folder + name, userID ?? geteuid())
+        guard let known = HIDRawName(name.utf8) else { throw SystemCallError("name", subject: path, code: EINVAL) }
+        guard DeviceAccess(path).allows(userID) else { throw SystemCallError("open", subject: path, code: EACCES) }
+        return KeyOpening(known, for: userID)
     }
 
     /// Opens a device, and checks the opened one: another device may have the path by now.
@@ -51,38 +76,5 @@ package struct HIDRawPorts: SecurityKeyPorts {
             throw SystemCallError("open", subject: path, code: EACCES)
         }
         return device
-    }
-}
-
-/// A HID report descriptor (Device Class Definition for HID 1.11, 6.2.2), of which only the first usage counts.
-struct HIDReportDescriptor {
-    /// The most that the kernel keeps (HID_MAX_DESCRIPTOR_SIZE).
-    static let maximumByteCount = 4096
-    private static let fidoUsagePage: UInt32 = 0xF1D0
-    private static let authenticatorUsage: UInt32 = 1
-
-    private let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Whether the device says that it is a FIDO authenticator (CTAP 2.1, 11.2.8.1).
-    var isFIDO: Bool {
-        var position = 0
-        var page: UInt32?
-        while position < bytes.count {
-            let prefix = bytes[position]
-            // A long item says its length in its next byte.
-            guard prefix != 0xFE else { return false }
-            let count = prefix & 3 == 3 ? 4 : Int(prefix & 3)
-            guard position + count < bytes.count else { return false }
-            let value = bytes[position + 1..<position + 1 + count].reversed().reduce(0) { $0 << 8 | UInt32($1) }
-            switch prefix & 0xFC {
-            case 0x04: page = value
-            case 0x08: return page == Self.fidoUsagePage && value == Self.authenticatorUsage
-            default: break
-            }
-            position += 1 + count
-        }
-        return false
     }
 }

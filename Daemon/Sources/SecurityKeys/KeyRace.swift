@@ -23,6 +23,8 @@ final class KeyRace<Task: KeyTask> {
     private var keys: [PluggedKey] = []
     /// Ports whose key takes no part any more.
     private var refused: Set<SecurityKeyPort> = []
+    /// How many helpers could not open the key of a port.
+    private var failedOpenings: [SecurityKeyPort: Int] = [:]
     private var shown: CredentialStep?
     /// Why a key could not be opened or spoken to. It counts only when nothing else comes.
     private var startFailure: String?
@@ -35,6 +37,8 @@ final class KeyRace<Task: KeyTask> {
     private static var descriptionLimit: Duration { .seconds(10) }
     /// The greatest number of keys at once.
     private static var keyCount: Int { 8 }
+    /// How many helpers may fail to open a key.
+    private static var openingCount: Int { 8 }
     /// How long keys get to stop blinking.
     private static var endMilliseconds: CInt { 700 }
 
@@ -77,6 +81,7 @@ final class KeyRace<Task: KeyTask> {
         guard !keys.contains(where: \.isChosen) else { return }
         let present = ports.present(to: userID)
         refused.formIntersection(present)
+        failedOpenings = failedOpenings.filter { present.contains($0.key) }
         isWaiting = false
         for port in present where !refused.contains(port) && !keys.contains(where: { $0.port == port }) {
             guard keys.count < Self.keyCount else { return }
@@ -98,8 +103,11 @@ final class KeyRace<Task: KeyTask> {
                 case .helper:
                     guard !keys.isEmpty else { throw CredentialRefusal.helperFailed(reason: "\(error)") }
                     refused.insert(port)
-                // udev gives a device to the person a moment after the kernel shows it, so opening is tried again.
-                case .key(let call): if call.call != "open" { refused.insert(port) }
+                case .key: if !error.mayPass { refused.insert(port) }
+                // Each try is a process.
+                case .refusedByHelper:
+                    failedOpenings[port, default: 0] += 1
+                    if !error.mayPass || failedOpenings[port] == Self.openingCount { refused.insert(port) }
                 }
                 startFailure = "\(error)"
             }
@@ -260,6 +268,7 @@ final class KeyRace<Task: KeyTask> {
         return zip(keys, polled.dropFirst()).filter { $0.1.revents != 0 }.map(\.0)
     }
 
+    /// Ends all keys at once: a helper that does not end costs its time limit once, however many do so.
     private func endAll() {
         let busy = keys.filter(\.isBusy)
         for key in busy { key.send(.cancel) }
@@ -269,7 +278,9 @@ final class KeyRace<Task: KeyTask> {
             var polled = pollfd(fd: key.descriptor, events: Int16(POLLIN), revents: 0)
             if left > .zero { _ = unsafe poll(&polled, 1, CInt(left / .milliseconds(1))) }
         }
-        for key in keys { key.end() }
+        for key in keys { key.beginEnd() }
+        let gone = ContinuousClock.now.advanced(by: HelperProcessLimits.end)
+        for key in keys { key.finishEnd(by: gone) }
         keys = []
     }
 

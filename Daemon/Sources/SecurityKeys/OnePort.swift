@@ -10,7 +10,7 @@ struct OnePort: SecurityKeyPorts {
 
     func absence(for userID: UInt32?) -> CredentialStep { ports.absence(for: userID) }
 
-    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
-        try ports.open(port, for: userID)
+    func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
+        try ports.place(of: port, for: userID)
     }
 }

@@ -56,6 +56,8 @@ final class PluggedKey {
     /// Whether the person insisted on the last try of its PIN.
     var insists = false
     private var process: KeyProcess?
+    /// The helper once it was told to end.
+    private var ending: EndingHelper?
     private var turns: KeyTurns?
 
     /// Nil when another question uses the key.
@@ -70,25 +72,31 @@ final class PluggedKey {
         self.port = port
         name = DisplayText(port.name, maximumScalarCount: 64).string
         guard turns.take(port) else { return nil }
-        do throws(KeyStartFailure) {
-            process = try Self.start(helper, port, of: userID, ports, stoppedBy: stop)
-        } catch {
-            turns.giveBack(port)
-            throw error
-        }
+        process = try Self.start(helper, port, of: userID, ports, stoppedBy: stop) { turns.giveBack(port) }
         self.turns = turns
         _ = send(.describe)
     }
 
+    /// - Parameter gone: called once if this throws, when nothing has the key any more.
     private static func start(
         _ helper: HelperRoad, _ port: SecurityKeyPort, of userID: UInt32?, _ ports: any SecurityKeyPorts,
-        stoppedBy stop: CInt
+        stoppedBy stop: CInt, orElse gone: @escaping @Sendable () -> Void
     ) throws(KeyStartFailure) -> KeyProcess {
-        let device: Descriptor
-        do throws(SystemCallError) { device = try ports.open(port, for: userID) } catch { throw .key(error) }
-        do throws(HelperUnavailability) {
-            return try KeyProcess(helper, device: device, over: port.road, stoppedBy: stop)
-        } catch { throw .helper(error) }
+        let place: KeyPlace
+        do throws(SystemCallError) { place = try ports.place(of: port, for: userID) } catch {
+            gone()
+            throw .key(error)
+        }
+        switch consume place {
+        case .opened(let device):
+            do throws(HelperUnavailability) {
+                return try KeyProcess(helper, device: device, over: port.road, stoppedBy: stop)
+            } catch {
+                gone()
+                throw .helper(error)
+            }
+        case .named(let opening): return try KeyProcess(helper, opening: opening, stoppedBy: stop, orElse: gone)
+        }
     }
 
     deinit { end() }
@@ -127,8 +135,20 @@ final class PluggedKey {
 
     /// Ends the helper. The key is free for another question once the helper is gone, and not before.
     func end() {
-        guard let process = process.take(), let turns = turns.take() else { return }
-        process.end { [port] in turns.giveBack(port) }
+        beginEnd()
+        finishEnd(by: .now.advanced(by: HelperProcessLimits.end))
+    }
+
+    /// The first half of ``end()``, which waits for nothing.
+    func beginEnd() {
+        guard let process = process.take() else { return }
+        ending = process.beginEnd()
+    }
+
+    /// The second half: returns once the helper is gone, or at `deadline`.
+    func finishEnd(by deadline: ContinuousClock.Instant) {
+        guard let ending = ending.take(), let turns = turns.take() else { return }
+        ending.finish(by: deadline) { [port] in turns.giveBack(port) }
     }
 }
 
@@ -137,11 +157,29 @@ enum KeyStartFailure: Error, CustomStringConvertible {
     /// The key cannot be opened.
     case key(SystemCallError)
     case helper(HelperUnavailability)
+    /// The helper was to open the key, and did not. The code is a number of errno(3).
+    case refusedByHelper(HIDRawName, code: Int32)
 
     var description: String {
         switch self {
         case .key(let error): "\(error)"
         case .helper(let error): "\(error)"
+        case .refusedByHelper(let name, code: KeyOpeningAnswer.forbiddenToHelper):
+            "ostiary-fido may not open /dev/\(name.text): udev did not give it to the group ostiary-fido (72-ostiary-fido.rules)"
+        case .refusedByHelper(let name, code: KeyOpeningAnswer.forbiddenToUser):
+            "/dev/\(name.text) is not, or no longer, this user's"
+        case .refusedByHelper(let name, code: KeyOpeningAnswer.noSecurityKey): "/dev/\(name.text) is no security key"
+        case .refusedByHelper(let name, code: let code):
+            "\(SystemCallError("open", subject: "/dev/" + name.text, code: code))"
+        }
+    }
+
+    /// Whether the same key may be opened a moment later: udev gives a device to the person a moment after the kernel shows it.
+    var mayPass: Bool {
+        switch self {
+        case .key(let error): error.call == "open"
+        case .helper: false
+        case .refusedByHelper(_, code: let code): code != KeyOpeningAnswer.noSecurityKey
         }
     }
 }

@@ -27,13 +27,13 @@ package protocol SecurityKeyPorts: Sendable {
     /// - Parameter userID: as for ``present(to:)``.
     func absence(for userID: UInt32?) -> CredentialStep
 
-    /// Opens a key for `ostiary-fido`. Over USB a read gives a report of 64 bytes, and a write takes the byte 0 and a report of 64
-    /// bytes. Over NFC a write takes a command APDU, and a read gives its answer.
+    /// Opens a key for `ostiary-fido`, or names it. Of an opened one over USB a read gives a report of 64 bytes, and a write takes the
+    /// byte 0 and a report of 64 bytes. Over NFC a write takes a command APDU, and a read gives its answer.
     ///
     /// - Parameter userID: as for ``present(to:)``. Another device may lie in the port's place by now, or this user's right may be
     ///   gone, so the right is checked once more.
     /// - Throws: when it is unplugged by now, or when the user may not use it.
-    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor
+    func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace
 }
 
 extension SecurityKeyPorts {

@@ -15,13 +15,13 @@ package struct SecurityKeys: CredentialAuthenticator {
 
     /// - Parameters:
     ///   - helper: how `ostiary-fido` is reached.
-    ///   - ports: where keys are found.
+    ///   - ports: where keys are found; nil for this machine.
     ///   - limit: how long a creation or an assertion may take.
     package init(
-        _ helper: HelperRoad, ports: any SecurityKeyPorts = MachinePorts(), limit: Duration = .seconds(120)
+        _ helper: HelperRoad, ports: (any SecurityKeyPorts)? = nil, limit: Duration = .seconds(120)
     ) {
         self.helper = helper
-        self.ports = ports
+        self.ports = ports ?? MachinePorts(for: helper)
         self.limit = limit
     }
 

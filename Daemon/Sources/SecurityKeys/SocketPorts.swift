@@ -1,6 +1,7 @@
 import CLinuxShims
 import Foundation
 import Glibc
+import KeyDevices
 package import UnixSocket
 
 /// Authenticators in software, each behind a Unix socket of a folder that keeps messages apart. For tests: no setting of the
@@ -20,6 +21,10 @@ package struct SocketPorts: SecurityKeyPorts {
             guard DeviceAccess(folder + "/" + name).allows(userID) else { return nil }
             return SecurityKeyPort(identifier: "\(folder)/\(name)#\(status.st_ino)", name: name)
         }
+    }
+
+    package func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
+        .opened(try open(port, for: userID))
     }
 
     package func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {

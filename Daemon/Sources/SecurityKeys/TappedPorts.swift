@@ -25,7 +25,7 @@ struct TappedPorts: SecurityKeyPorts {
         return .insertOrHold(isLying: true)
     }
 
-    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
-        try ports.open(port, for: userID)
+    func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
+        try ports.place(of: port, for: userID)
     }
 }

@@ -2,12 +2,19 @@ import MessageBus
 import Synchronization
 import Threading
 
+/// Follows the sessions of one user, until it is stopped.
+public protocol SessionFollower: Sendable {
+    var state: SessionLockState { get }
+    /// Nothing is reported any more. Waits for nothing.
+    func stop()
+}
+
 /// Notices that systemd-logind says a session of the user is locked, by `LockedHint` or by its signal `Lock`.
 ///
 /// A hint that is false again is no news: it can be set from within the user's own session, so it says nothing about
 /// who is there. A bus or a logind that is not there is waited for; on each new connection the hints are looked at,
 /// since a lock may have come in between.
-public final class SessionLockWatcher: Sendable {
+public final class SessionLockWatcher: SessionFollower {
     private let thread: BusThread
     private let presence: LogindPresence
 
@@ -30,14 +37,7 @@ public final class SessionLockWatcher: Sendable {
         }
     }
 
-    public var state: SessionLockState {
-        switch thread.state {
-        case .starting: .unknown
-        case .withoutBus: .withoutBus
-        case .working: presence.isThere.load(ordering: .sequentiallyConsistent) ? .followed : .withoutLogind
-        case .failing(let reason): .failing(reason)
-        }
-    }
+    public var state: SessionLockState { presence.state(of: thread) }
 
     /// Begins, on a thread of its own; returns at once.
     public func start() { thread.start(by: Threads.startEventually) }
@@ -46,7 +46,16 @@ public final class SessionLockWatcher: Sendable {
     public func stop() { thread.stop() }
 }
 
-/// Whether logind is on the bus; the watcher's thread says so and others ask.
-private final class LogindPresence: Sendable {
+/// Whether logind is on the bus; the follower's thread says so and others ask.
+final class LogindPresence: Sendable {
     let isThere = Atomic(false)
+
+    func state(of thread: BusThread) -> SessionLockState {
+        switch thread.state {
+        case .starting: .unknown
+        case .withoutBus: .withoutBus
+        case .working: isThere.load(ordering: .sequentiallyConsistent) ? .followed : .withoutLogind
+        case .failing(let reason): .failing(reason)
+        }
+    }
 }

@@ -46,6 +46,7 @@ enum DoorRefusal {
         case let refusal as Refusal: refusal
         case let error as ClientError: refusal(for: error)
         case CallerError.unreadable, CallerError.refused, CallerError.changing: refusal(for: ClientError.unreadable)
+        case let error as CallerError: changed(error)
         default: changed(.gone)
         }
     }

@@ -36,9 +36,12 @@ package struct Exchange {
 
     /// At each release the caller must be unchanged; otherwise the connection and its grants end. A door's client must be unchanged,
     /// too, or its grants end.
+    ///
+    /// Where a person may have answered, the processes are looked at themselves: what the look costs is nothing beside that.
     package func verifyCaller() throws(Refusal) {
-        try session.verifyCaller()
-        if let client = request.client { try session.verify(client) }
+        let mayHaveAsked = cancellation != nil
+        try session.verifyCaller(wholly: mayHaveAsked)
+        if let client = request.client { try session.verify(client, wholly: mayHaveAsked) }
     }
 
     /// Throws when the request was ended, on any thread.

@@ -19,6 +19,8 @@ package final class IncomingRequest: @unchecked Sendable {
     /// The descriptors that came for a client and were not looked at yet.
     private var passed: [PassedDescriptor]
     package private(set) var terminal: SharedDescriptor?
+    /// A program's file, opened for reading: the connected program's own, or one that is to be registered.
+    package let file: SharedDescriptor?
     /// Keeps the client while the request is answered.
     var stay: ClientStay?
     /// The client that the request is made for.
@@ -36,12 +38,16 @@ package final class IncomingRequest: @unchecked Sendable {
         onBehalf = message.onBehalf
         let descriptors = frame.descriptors
         if message.onBehalf == nil {
-            guard descriptors.count <= 1 else { throw .surplusDescriptors }
-            guard descriptors.allSatisfy({ $0.kind == .device }) else { throw .foreignDescriptor }
-            terminal = descriptors.first?.descriptor
+            let terminals = descriptors.filter { $0.kind == .device }
+            let files = descriptors.filter { $0.kind == .file }
+            guard descriptors.count - files.count <= 1, files.count <= 1 else { throw .surplusDescriptors }
+            guard terminals.count + files.count == descriptors.count else { throw .foreignDescriptor }
+            terminal = terminals.first?.descriptor
+            file = files.first?.descriptor
             passed = []
         } else {
             terminal = nil
+            file = nil
             passed = descriptors
         }
         tail = frame.takeTail()

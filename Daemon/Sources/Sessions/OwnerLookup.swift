@@ -17,6 +17,14 @@ package struct OwnerLookup: Sendable {
     /// Each program is its own user's, as the system names them.
     package static let anybody = OwnerLookup { userID in try SystemUser(id: userID) }
 
+    /// As ``anybody``, but programs with one of these user numbers are sent away without a word.
+    package static func anybodyBut(_ refused: Set<UInt32>) -> OwnerLookup {
+        OwnerLookup { userID in
+            guard !refused.contains(userID) else { throw CallerError.foreignUser(userID) }
+            return try SystemUser(id: userID)
+        }
+    }
+
     /// For tests: each program counts as this user's. No option of a daemon uses this.
     package static func always(_ user: SystemUser) -> OwnerLookup { OwnerLookup { _ in user } }
 

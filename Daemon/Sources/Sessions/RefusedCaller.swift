@@ -21,7 +21,8 @@ private struct RefusedCaller {
         try FrameWriter.send(WireGreeting(.ofThisBuild, random: nonce), on: socket)
         var reader = FrameReader(
             socket: socket, expecting: try socket.peerCredentials(),
-            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds))
+            // The program may pass its file, which nobody looks at.
+            handshakeSeconds: Double(SessionLimits.refusedHandshakeSeconds), takesFile: true)
         let version = ProtocolVersions.ofThisBuild.oldest
         reader.read(in: version)
         let request = try reader.next(WireRequest.self, bodyByteCount: SessionLimits.greetingByteCount).message

@@ -20,5 +20,11 @@ package enum NotAnswered: Error {
     case leftWaiting
 }
 
+/// Work that spans several requests of one connection. Only its handler knows it.
+package protocol SessionAttachment: AnyObject, Sendable {
+    /// The connection has ended, and none of its requests runs any more.
+    func sessionHasEnded()
+}
+
 /// A list whose pages a program reads one by one. Only its handler knows the listed objects.
 package protocol KeptListing: Sendable {}

@@ -51,6 +51,8 @@ package struct RequestRow: Equatable, Sendable {
     package let tailByteCount: Int
     /// Whether a terminal may be attached.
     package let acceptsTerminal: Bool
+    /// Whether a program's file may be attached.
+    let acceptsFile: Bool
     package let subject: RequestSubject
     /// Whether a program may send it whose file is not the one that was registered: what names no object, and what ends
     /// something. Everything else would be done in the name of another program.
@@ -64,25 +66,29 @@ package struct RequestRow: Equatable, Sendable {
     let isForClients: Bool
     /// Whether it only ends grants of its program. A door may send it for a client that has changed.
     let onlyEnds: Bool
+    /// Whether only the administrator may send it, to a daemon of many users.
+    package let isForAdministrators: Bool
     /// The only state of the connection in which it may be sent.
     package let state: SessionState
 
     init(
-        _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false,
+        _ eventName: String, _ thread: RequestThread, tail: Int = 0, terminal: Bool = false, file: Bool = false,
         of subject: RequestSubject = .nothing, forChanged: Bool = false, withholdsQuestion: Bool = false,
         showsStore: Bool = false, clients: Bool = false, onlyEnds: Bool = false,
-        state: SessionState = .greeted
+        administrators: Bool = false, state: SessionState = .greeted
     ) {
         self.eventName = eventName
         self.thread = thread
         tailByteCount = tail
         acceptsTerminal = terminal
+        acceptsFile = file
         self.subject = subject
         isOpenToChangedPrograms = forChanged
         self.withholdsQuestion = withholdsQuestion
         self.showsStore = showsStore
         isForClients = clients
         self.onlyEnds = onlyEnds
+        isForAdministrators = administrators
         self.state = state
     }
 }
@@ -93,7 +99,7 @@ extension WireRequest.OneOf_Body {
     package var row: RequestRow {
         switch self {
         // The connection and the daemon.
-        case .hello: RequestRow("hello", .connection, forChanged: true, state: .connected)
+        case .hello: RequestRow("hello", .connection, file: true, forChanged: true, state: .connected)
         case .cancel: RequestRow("cancel", .connection, forChanged: true)
         case .status: RequestRow("status", .ownForReading, forChanged: true, clients: true)
         case .environment: RequestRow("environment", .ownUntilWaiting)
@@ -171,7 +177,8 @@ extension WireRequest.OneOf_Body {
 
         // Programs that are known by a name.
         case .registerApplication(let body):
-            RequestRow(body.event, .own, terminal: true, of: .application(body.applicationID), forChanged: true)
+            RequestRow(
+                body.event, .own, terminal: true, file: true, of: .application(body.applicationID), forChanged: true)
         case .listApplications: RequestRow("listApplications", .ownForReading, forChanged: true, showsStore: true)
         case .removeApplication(let body):
             RequestRow(
@@ -225,6 +232,15 @@ extension WireRequest.OneOf_Body {
                 withholdsQuestion: body.use.withholdsQuestion, clients: true)
         case .deleteItems: RequestRow("item-delete", .own, clients: true)
         case .watchItems: RequestRow("watchItems", .connectionUntilWaiting, showsStore: true)
+
+        // The administrator's.
+        case .adminUsers: RequestRow("admin-users", .ownForReading, showsStore: true, administrators: true)
+        case .adminLog: RequestRow("admin-log", .ownForReading, administrators: true)
+        case .forgetUser(let body): RequestRow("forget-user", .own, of: .name(body.name), administrators: true)
+
+        // A part of the user's own former store.
+        case .importStore:
+            RequestRow("store-import", .own, tail: WireLimits.tailByteCount, terminal: true)
         }
     }
 }
@@ -240,6 +256,9 @@ extension WirePasscodeRequest {
         case .set: "passcode-set"
         case .change: "passcode-change"
         case .remove: "passcode-remove"
+        case .followLogin: "passcode-follow-login"
+        case .ignoreLogin: "passcode-ignore-login"
+        case .sign: "sign-set"
         case .unspecified, .UNRECOGNIZED: "passcode"
         }
     }

@@ -1,30 +1,47 @@
 import Authenticators
 import CLinuxShims
 import Callers
+import Dispatch
 import Foundation
 import Logging
 import Owners
+import ProcessFacts
 import Refusals
 import Synchronization
 import Threading
-import UnixSocket
+package import UnixSocket
 
 /// Accepts connections at the daemon's socket and keeps the sessions that run.
 package final class Server: Sendable {
-    private let listener: UnixSocket
+    private let listener: Listener
     private let services: SessionServices
     private let handler: any RequestHandler
     private let owners: OwnerLookup
     private let isStopping = Atomic(false)
     private let refused = RefusedCallers()
+    /// When the accepting thread came round the last time, by the clock of `DispatchTime`.
+    private let lastTurn = Atomic<UInt64>(0)
 
     /// Begins to listen at `path`, which must not exist.
     ///
     /// - Parameter owners: the users of the programs that come through this socket.
-    package init(
+    package convenience init(
         listeningAt path: String, services: SessionServices, handler: any RequestHandler, owners: OwnerLookup
     ) throws {
-        listener = try UnixSocket.listen(at: path)
+        try self.init(Listener(at: path), services, handler, owners)
+    }
+
+    /// Accepts at a socket that outlives the daemon; see ``UnixSocket/inherited(_:)``.
+    package convenience init(
+        inheriting socket: UnixSocket, services: SessionServices, handler: any RequestHandler, owners: OwnerLookup
+    ) throws {
+        try self.init(Listener(inheriting: socket), services, handler, owners)
+    }
+
+    private init(
+        _ listener: Listener, _ services: SessionServices, _ handler: any RequestHandler, _ owners: OwnerLookup
+    ) {
+        self.listener = listener
         self.services = services
         self.handler = handler
         self.owners = owners
@@ -33,8 +50,9 @@ package final class Server: Sendable {
     /// Accepts until ``stop()``. Blocks.
     package func run() {
         while !isStopping.load(ordering: .acquiring) {
+            lastTurn.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed)
             do {
-                start(try listener.accept())
+                if let socket = try listener.next() { start(socket) }
             } catch {
                 if isStopping.load(ordering: .acquiring) { return }
                 // Out of descriptors or memory for a moment: the caller sees a closed connection, the daemon goes on.
@@ -44,11 +62,17 @@ package final class Server: Sendable {
         }
     }
 
+    /// Whether the thread in ``run()`` accepts, or could. For an inherited socket alone: at another one it may wait for ever.
+    package var turns: Bool {
+        let elapsed = Double(DispatchTime.now().uptimeNanoseconds &- lastTurn.load(ordering: .relaxed)) / 1e9
+        return elapsed < 2 * Double(SessionLimits.turnSeconds)
+    }
+
     /// Accepts no more, ends all sessions and waits for them: their work must not meet a closed store. A session
     /// that cannot end in time is given up. Safe from any thread but a session's.
     package func stop() {
         isStopping.store(true, ordering: .sequentiallyConsistent)
-        listener.shutdown()
+        listener.stop()
         refused.stop()
         services.registry.closeAll()
         if !services.registry.waitUntilNoneRuns(seconds: SessionLimits.endSeconds) {

@@ -30,7 +30,7 @@ extension Session {
         try requireDoor()
         guard request.row.isForClients else { throw DoorRefusal.request }
         guard behalf.label.utf8.count <= WireLimits.clientLabelByteCount else { throw DoorRefusal.label }
-        let named = try NamedClient(request.takePassedClient(behalf))
+        let named = try NamedClient(request.takePassedClient(behalf), facts: services.facts)
         guard request.row.acceptsTerminal || request.terminal == nil else { throw DoorRefusal.terminal }
         try requireFit(named.credentials.processID, ofUser: named.credentials.userID)
         let stay = try clients.enter(named) { try makeClient(named) }
@@ -55,7 +55,8 @@ extension Session {
 
     private func makeClient(_ named: NamedClient) throws -> DoorClient {
         let program = try CallerProcess(
-            named, through: caller.program, owner: account.id.ownerID, applications: account.applications)
+            named, through: caller.program, owner: account.id.ownerID, applications: account.applications,
+            facts: services.facts)
         let client = DoorClient(named, program, contexts: makeContexts(of: program.program))
         let isWatched = client.watchExit { [weak self, weak client] in
             guard let self, let client else { return }
@@ -82,12 +83,12 @@ extension Session {
     }
 
     /// The client must be alive and run the program of its first request, and the door must still be one. Otherwise the client's
-    /// grants end; the door's connection goes on.
-    func verify(_ client: DoorClient) throws(Refusal) {
+    /// grants end; the door's connection goes on. While nobody can tell, the request alone is refused.
+    func verify(_ client: DoorClient, wholly: Bool = false) throws(Refusal) {
         try requireDoor()
-        do { try client.caller.verifyUnchanged() } catch {
-            client.contexts.endAllGrants()
-            throw DoorRefusal.changed(error)
+        do throws(CallerError) { try client.caller.verifyUnchanged(wholly: wholly) } catch {
+            if error.isLasting { client.contexts.endAllGrants() }
+            throw DoorRefusal.refusal(for: error)
         }
     }
 }

@@ -8,6 +8,7 @@ import OstiaryMessages
 import OstiaryWire
 package import Owners
 package import Passkeys
+import ProcessFacts
 package import ProtectedObjects
 import Refusals
 import SecretMemory
@@ -29,6 +30,8 @@ package final class Session: Sendable {
     package let browserAuthenticator = BrowserAuthenticator()
     /// The list whose pages the program reads; nil behind the last page.
     package let kept = Mutex<(any KeptListing)?>(nil)
+    /// Work that spans several requests of the connection, and ends with it.
+    package let attachment = Mutex<(any SessionAttachment)?>(nil)
     package let grantEnds: GrantEnds
     private let stay: OwnerStay
     private let socket: UnixSocket
@@ -65,7 +68,8 @@ package final class Session: Sendable {
         try socket.setSendTimeout(seconds: SessionLimits.sendSeconds)
         let account = stay.account
         caller = try CallerProcess(
-            connectedTo: socket, owner: account.id.ownerID, applications: account.applications)
+            connectedTo: socket, owner: account.id.ownerID, applications: account.applications,
+            facts: services.facts)
         slow = SlowRequests(
             quota: services.slowRequests, readings: services.readings, program: caller.program.ofOwner)
         grantEnds = GrantEnds(trail: account.trail, thread: services.grantEnds)
@@ -97,7 +101,7 @@ package final class Session: Sendable {
             try greet()
             var reader = FrameReader(
                 socket: socket, expecting: caller.credentials,
-                handshakeSeconds: Double(SessionLimits.handshakeSeconds))
+                handshakeSeconds: Double(SessionLimits.handshakeSeconds), takesFile: true)
             reader.read(in: version)
             while true {
                 let frame = try reader.next(WireRequest.self, bodyByteCount: frameLimit)
@@ -105,7 +109,9 @@ package final class Session: Sendable {
                 let hadGreeted = hasGreeted
                 try handle(request)
                 if hasGreeted, !hadGreeted {
-                    reader.endHandshake(takesClients: version >= Self.versionOfDoors)
+                    reader.endHandshake(
+                        takesClients: version >= Self.versionOfDoors,
+                        takesFiles: version >= Self.versionOfFiles)
                     reader.read(in: version)
                 }
             }
@@ -121,6 +127,8 @@ package final class Session: Sendable {
 
     /// The version of the protocol with which clients came.
     private static let versionOfDoors: UInt32 = 8
+    /// The version of the protocol with which programs pass their files.
+    private static let versionOfFiles: UInt32 = 9
 
     /// Before it greets, a program makes the daemon allocate next to nothing.
     private var frameLimit: Int { hasGreeted ? .max : SessionLimits.greetingByteCount }
@@ -182,6 +190,7 @@ package final class Session: Sendable {
         browserAuthenticator.forget()
         grantEnds.close()
         slow.wait()
+        attachment.withLock { $0.take() }?.sessionHasEnded()
         // A request that was past its cancellation became a watch since, which would keep the session and the account.
         _ = services.environment.watches.take(of: self)
     }
@@ -191,11 +200,22 @@ package final class Session: Sendable {
     private func greet() throws { try FrameWriter.send(greeting, on: socket) }
 
     /// The echo proves that the process that the kernel named at connect is the one that speaks.
-    private func accept(_ hello: WireHello) throws(Refusal) {
+    private func accept(_ hello: WireHello, _ file: SharedDescriptor?) throws(Refusal) {
         guard greeting.versions.contains(hello.protocolVersion) else {
             throw Self.unknownVersion(hello.protocolVersion, of: greeting.versions)
         }
         guard hello.nonce == greeting.nonce else { throw Refusal(.malformed, "The greeting's nonce was not echoed.") }
+        if let file {
+            guard hello.protocolVersion >= Self.versionOfFiles else {
+                throw Refusal(.malformed, "No file goes with a greeting of this version.")
+            }
+            guard caller.offer(file) else {
+                account.trail.refuseConnection(of: caller.program, because: "caller-file")
+                throw Refusal(
+                    .callerChanged, "The passed file is not the one that the calling process executes; connect again.",
+                    cause: "caller.file")
+            }
+        }
         try verifyCaller()
         standing.withLock { $0 = Standing(state: .greeted, version: hello.protocolVersion) }
     }
@@ -208,15 +228,26 @@ package final class Session: Sendable {
         return Refusal(.versionMismatch, "The program speaks protocol \(version), this daemon \(own). \(advice)")
     }
 
-    /// The caller must still be who it was, at each release; otherwise the connection and its grants end.
-    func verifyCaller() throws(Refusal) {
-        do { try caller.verifyUnchanged() } catch {
+    /// The caller must still be who it was, at each release; otherwise the connection and its grants end. While nobody can tell, the request
+    /// alone is refused: what the daemon looks through may be gone for a moment.
+    ///
+    /// - Parameter wholly: whether the process is looked at itself, and not at its memory alone.
+    func verifyCaller(wholly: Bool = false) throws(Refusal) {
+        do throws(CallerError) { try caller.verifyUnchanged(wholly: wholly) } catch {
             account.trail.refuseConnection(of: caller.program, because: "caller-\(error)")
+            guard error.isLasting else { throw Self.unknownCaller(error) }
             close()
             throw Refusal(
                 .callerChanged, "The calling process exited or executed another program; connect again.",
                 cause: "caller.\(error)")
         }
+    }
+
+    private static func unknownCaller(_ error: CallerError) -> Refusal {
+        Refusal(
+            .programUnverified,
+            "The daemon cannot see just now whether the calling process is the one that connected; try again.",
+            cause: "caller.\(error)")
     }
 
     // MARK: requests
@@ -225,7 +256,7 @@ package final class Session: Sendable {
         do {
             try admit(request)
             if case .hello(let hello) = request.body {
-                try accept(hello)
+                try accept(hello, request.file)
                 return try send(.done, to: request.id)
             }
             request.stay = try client(of: request)
@@ -263,6 +294,9 @@ package final class Session: Sendable {
         }
         guard row.acceptsTerminal || request.terminal == nil else {
             throw Refusal(.malformed, "The request takes no descriptor.")
+        }
+        guard row.acceptsFile || request.file == nil else {
+            throw Refusal(.malformed, "The request takes no file.")
         }
     }
 
@@ -410,7 +444,10 @@ package final class Session: Sendable {
     /// Answers the request of a watch that was taken, on a thread that may wait for the program.
     func answer(_ requestID: UInt64, with body: WireReply.OneOf_Body) {
         do {
-            try verifyCaller()
+            do throws(Refusal) { try verifyCaller() } catch {
+                guard error.code != .callerChanged else { throw error }
+                return try send(error, to: requestID)
+            }
             try send(Reply(body), to: requestID)
         } catch {
             close()  // The caller is another one, or takes no answer: the connection's thread ends the rest.

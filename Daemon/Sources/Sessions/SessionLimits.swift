@@ -77,6 +77,9 @@ package struct SessionLimits: Equatable, Sendable {
     static let readingCount = 8
     /// Clients of one door's connection.
     static let clientCount = 64
+    /// Time after which the thread that accepts at an inherited socket shows that it is well, in seconds: the service manager wants to
+    /// hear of it every half minute.
+    static let turnSeconds = 10
     /// Body of a frame before the greeting is answered; a hello has some 30 bytes.
     static let greetingByteCount = 4096
     /// Time to greet, in seconds.

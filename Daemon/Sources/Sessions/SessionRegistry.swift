@@ -64,6 +64,13 @@ package final class SessionRegistry: Sendable {
 
     func closeAll() { for session in all { session.close() } }
 
+    /// Ends the connections of one user's programs. Waits for nothing.
+    ///
+    /// - Parameter besides: a session whose connection goes on.
+    package func close(of account: OwnerAccount, besides: Session? = nil) {
+        for session in all(of: account) where session !== besides { session.close() }
+    }
+
     /// Waits until no session runs, for at most so long; false when one still does.
     func waitUntilNoneRuns(seconds: Int) -> Bool { running.wait(timeout: .now() + .seconds(seconds)) == .success }
 

@@ -1,13 +1,16 @@
 package import Logging
 package import Owners
 package import Passcodes
+package import ProcessFacts
 import ProtectedObjects
 package import Threading
 
 /// The parts that all sessions of a daemon share.
 package final class SessionServices: Sendable {
     /// The owners whose programs are served.
-    let owners: OwnerRegistry
+    package let owners: OwnerRegistry
+    /// What the machine says about callers.
+    package let facts: any CallerFacts
     package let registry: SessionRegistry
     package let environment: EnvironmentFollower
     package let itemWatches: ItemWatches
@@ -19,13 +22,13 @@ package final class SessionServices: Sendable {
     let contextLifetime: Duration
     /// Whether uses of keys may run on the connections' own threads.
     let isEnclaveImmediate: Bool
-    let log: Logger
+    package let log: Logger
 
     package init(
-        owners: OwnerRegistry, limits: SessionLimits, clock: any BootClock, contextLifetime: Duration,
-        isEnclaveImmediate: Bool, log: Logger
+        owners: OwnerRegistry, facts: any CallerFacts, limits: SessionLimits, clock: any BootClock,
+        contextLifetime: Duration, isEnclaveImmediate: Bool, log: Logger
     ) {
-        self.owners = owners
+        (self.owners, self.facts) = (owners, facts)
         registry = SessionRegistry(limits.connections)
         slowRequests = SlowRequestQuota(limits.slowRequests)
         readings = SlowRequestQuota(limits.readings)

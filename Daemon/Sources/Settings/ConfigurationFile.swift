@@ -12,11 +12,13 @@ public enum ConfigurationFile {
 
     /// The configuration in the file at `path`; nil when there is no such file. The file names the program that people
     /// type passcodes into. So it must belong to `userID` or root, and nobody else may write it.
+    ///
+    /// - Parameter usual: what counts where the file says nothing.
     public static func load(
-        _ path: String, userID: UInt32
+        _ path: String, userID: UInt32, over usual: PromptConfiguration = PromptConfiguration()
     ) throws(ConfigurationError) -> PromptConfiguration? {
         guard let text = try text(path, userID: userID) else { return nil }
-        return try parse(text)
+        return try parse(text, over: usual)
     }
 
     /// The text of a file of this form, after the checks of ``load(_:userID:)``; nil when there is no such file.
@@ -55,8 +57,12 @@ public enum ConfigurationFile {
     }
 
     /// Reads the file's text.
-    public static func parse(_ text: String) throws(ConfigurationError) -> PromptConfiguration {
-        var configuration = PromptConfiguration()
+    ///
+    /// - Parameter usual: what counts where the text says nothing.
+    public static func parse(
+        _ text: String, over usual: PromptConfiguration = PromptConfiguration()
+    ) throws(ConfigurationError) -> PromptConfiguration {
+        var configuration = usual
         try forEachEntry(in: text) { (key, value, _) throws(ConfigurationLineError) in
             try set(key, to: value, in: &configuration)
         }

@@ -7,6 +7,8 @@ public struct PromptConfiguration: Equatable, Sendable {
         case terminal
         case pinentry
         case sheet
+        /// A console of Ostiary's own, the trusted place.
+        case vt
     }
 
     /// Which ways to try, in order.
@@ -51,8 +53,26 @@ public struct PromptConfiguration: Equatable, Sendable {
 
     public init() {}
 
+    /// What a daemon for the whole machine has where its file says nothing. A terminal of a window is drawn by a program of the user
+    /// that can read what is typed; that program need not be able to ask the daemon for anything. A login's terminal is the kernel's, or that
+    /// of a remote login. A pinentry cannot run under another account.
+    package static var ofMachine: PromptConfiguration {
+        var settings = PromptConfiguration()
+        settings.frontEnds = [.terminal, .sheet]
+        settings.terminalPolicy = .login
+        return settings
+    }
+
     /// Whether a dialog can be drawn without a terminal.
     package var hasDisplay: Bool { display != nil || waylandDisplay != nil }
+
+    /// The keys of those settings that are for a daemon of one user: its display, and a program under its account.
+    package var keysOfOneUser: [String] {
+        [
+            ("prompt.pinentry", pinentryPath), ("prompt.display", display), ("prompt.wayland-display", waylandDisplay),
+            ("prompt.xauthority", xAuthority),
+        ].filter { $0.1 != nil }.map { $0.0 }
+    }
 
     /// The same without the configured display.
     package var withoutDisplay: PromptConfiguration {

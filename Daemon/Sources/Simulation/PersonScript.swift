@@ -100,7 +100,8 @@ extension SimulatedQuestion.Kind {
             case .repeatApplicationPassword: .repeatedApplicationPassword
             case .keyPIN, .newKeyPIN, .repeatKeyPIN: .keyPIN
             case .ownerPassword: .ownerPassword
-            case .choice: .choice
+            // Asked at the trusted place alone, which a simulated device has not.
+            case .choice, .newSign: .choice
             case .confirmation: .confirmation
             case .sensor: .touch
             }

@@ -5,11 +5,13 @@ import Broker
 import FingerprintReader
 import Foundation
 import Glibc
+import HelperProcesses
 package import Logging
 import Opening
 import OwnerKeys
 import Owners
 import Passcodes
+package import ProcessFacts
 import Prompting
 import Sessions
 import Settings
@@ -26,12 +28,15 @@ package final class Simulator {
     private let script = PersonScript()
     private let securityKey = SimulatedSecurityKey()
     private let user: SystemUser
+    private let facts: any CallerFacts
     private let log: Logger
     private var broker: Broker
     private var server: Server
 
     /// Makes the folder and the store, and begins to listen.
-    package init(log: Logger) throws {
+    ///
+    /// - Parameter facts: what the machine says about callers.
+    package init(facts: any CallerFacts, log: Logger) throws {
         let user = try SystemUser.current()
         let folder =
             FileManager.default.temporaryDirectory.path + "/ostiary-sim-"
@@ -43,13 +48,13 @@ package final class Simulator {
         }
         do {
             let parts = SimulatedParts(clock: clock, reader: reader, script: script, securityKey: securityKey)
-            broker = try parts.openBroker(in: folder, user, log)
+            broker = try parts.openBroker(in: folder, user, facts, log)
             server = try Self.serve(broker, in: folder)
         } catch {
             try? FileManager.default.removeItem(atPath: folder)
             throw error
         }
-        (self.folder, self.user, self.log) = (folder, user, log)
+        (self.folder, self.user, self.facts, self.log) = (folder, user, facts, log)
     }
 
     private static func serve(_ broker: Broker, in folder: String) throws -> Server {
@@ -147,7 +152,7 @@ package final class Simulator {
     private func restart() throws {
         stop()
         broker = try SimulatedParts(clock: clock, reader: reader, script: script, securityKey: securityKey)
-            .openBroker(in: folder, user, log)
+            .openBroker(in: folder, user, facts, log)
         server = try Self.serve(broker, in: folder)
     }
 }
@@ -165,7 +170,9 @@ private struct SimulatedParts {
     let script: PersonScript
     let securityKey: SimulatedSecurityKey
 
-    func openBroker(in folder: String, _ user: SystemUser, _ log: Logger) throws -> Broker {
+    func openBroker(
+        in folder: String, _ user: SystemUser, _ facts: any CallerFacts, _ log: Logger
+    ) throws -> Broker {
         let prompts = PromptConfiguration()
         let fingers = FingerSources(BiometrySources(reader: reader, templates: reader))
         let account = LateAccount()
@@ -178,7 +185,9 @@ private struct SimulatedParts {
             person, now: { [clock] in start.advanced(by: clock.now().time - began) }, terminalDevice: { _ in nil })
         let broker = try Broker.open(
             BrokerConfiguration(
-                runsAs: user, stateDirectory: SimulatorFolders.state(in: folder), promptProgram: "/nowhere",
+                runsAs: user, stateDirectory: SimulatorFolders.state(in: folder),
+                helpers: .beside(program: "/nowhere/ostiaryd"), facts: facts,
+                sessionRecords: LogindSessions(systemBus: SessionBuses.standard(of: user.id).system, facts: facts),
                 prompts: prompts, version: "simulator", applicationsDirectory: folder + "/apps.d", fingers: fingers,
                 associationsDirectory: SimulatorFolders.associations(in: folder), associationsUserID: user.id),
             log: log, stretching: .quick, prompter: queue, clock: clock,

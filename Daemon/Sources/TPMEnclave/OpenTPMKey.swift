@@ -7,6 +7,8 @@ import SecretMemory
 /// it.
 final class OpenTPMKey: OpenEnclaveKey {
     let publicKey: Data
+    /// The id of the user who owns the key.
+    let owner: Data
     let chip: Chip
     let object: ChipObject
     let authorization: SecretBytes
@@ -14,10 +16,11 @@ final class OpenTPMKey: OpenEnclaveKey {
     let terms: SignatureTerms?
 
     init(
-        _ object: ChipObject, publicKey: Data, authorization: borrowing SecretBytes, terms: SignatureTerms?,
-        in chip: Chip
+        _ object: ChipObject, of owner: Data, publicKey: Data, authorization: borrowing SecretBytes,
+        terms: SignatureTerms?, in chip: Chip
     ) {
         self.object = object
+        self.owner = owner
         self.publicKey = publicKey
         self.authorization = SecretBytes(copying: authorization)
         self.terms = terms
@@ -35,7 +38,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         // Nobody can use the signature over it: nobody sees it or knows the digest.
         let digest = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })
         let lock = passcode.map { ContextLock(of: object, $0, authorization: authorization) }
-        try chip.perform { [self] (connection) throws(ChipFault) in
+        try chip.perform(for: owner) { [self] (connection) throws(ChipFault) in
             if let lock, try connection.bringBack(object, lock) { return }
             try connection.withLoaded(object, passcode: passcode) { (handle) throws(ChipFault) in
                 guard terms == nil else { return }
@@ -48,7 +51,7 @@ final class OpenTPMKey: OpenEnclaveKey {
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data {
         guard terms == nil else { throw .approvalNeeded }
         guard digest.count == 32 else { throw .invalidDigest }
-        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
+        return try chip.perform(for: owner, using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, authorization: authorization)
             }
@@ -59,7 +62,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         guard let terms else { throw .unsupportedKey }
         guard digest.count == 32 else { throw .invalidDigest }
         guard approval.digest.count == 32 else { throw .notApproved }
-        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
+        return try chip.perform(for: owner, using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.sign(digest, with: handle, named: object.name, on: terms, approvedBy: approval)
             }
@@ -74,7 +77,7 @@ final class OpenTPMKey: OpenEnclaveKey {
         } catch {
             throw .invalidPeerKey
         }
-        return try chip.perform(using: object) { [self] (connection) throws(ChipFault) in
+        return try chip.perform(for: owner, using: object) { [self] (connection) throws(ChipFault) in
             try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.agree(with: peerKey, key: handle, authorization: authorization)
             }

@@ -4,12 +4,13 @@ public import Foundation
 public import SecretMemory
 import Synchronization
 
-/// Attestation: `Documentation/attestation.md`.
+/// Attestation: `Documentation/attestation.md`. A daemon for many attests nothing, so the requests of the attestation key take turns for
+/// the store.
 extension TPMEnclave: AttestingEnclave {
     public func makeAttestationKey(authorization: borrowing SecretBytes) throws(EnclaveError) -> Data {
         try Self.requireUsable(authorization)
         let value = SecretBytes(copying: authorization)
-        let object = try chip.perform { (connection) throws(ChipFault) in
+        let object = try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.makeAttestationKey(authorization: value)
         }
         guard object.point(matching: PublicArea.attestationKey) != nil else { throw .unavailable(code: 0) }
@@ -24,7 +25,7 @@ extension TPMEnclave: AttestingEnclave {
 
     public func endorsement(ofAttestationKey key: Data) throws(EnclaveError) -> AttestationKeyEndorsement {
         let object = try Self.attestationKey(key)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             guard let endorsement = try connection.endorsement() else { throw .endorsementMissing }
             let endorsementKey = try connection.withEndorsementKey(endorsement.key) { (handle) throws(ChipFault) in
                 try connection.publicArea(of: handle)
@@ -42,7 +43,7 @@ extension TPMEnclave: AttestingEnclave {
         let object = try Self.attestationKey(key)
         guard let credential = EncryptedCredential(credential) else { throw .unreadable }
         let value = SecretBytes(copying: authorization)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.activate(credential, with: object, authorization: value)
         }
     }
@@ -67,7 +68,7 @@ extension OpenTPMKey {
     fileprivate func attested(
         by signer: AttestationSigner, index: PasscodeIndex?
     ) throws(EnclaveError) -> KeyEvidence {
-        try chip.perform { [self] (connection) throws(ChipFault) in
+        try chip.perform(for: owner) { [self] (connection) throws(ChipFault) in
             let statement = try connection.withLoaded(object) { (handle) throws(ChipFault) in
                 try connection.certify(handle, authorization: authorization, with: signer)
             }

@@ -9,7 +9,7 @@ extension TPMEnclave: CountingEnclave {
     ) throws(EnclaveError) -> (counter: Data, value: UInt64) {
         try Self.requireUsable(authorization)
         let value = SecretBytes(copying: authorization)
-        let made = try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in
+        let made = try chip.perform(for: nil, as: chipOwner) { (connection) throws(ChipFault) in
             let made = try connection.defineCounter(of: store, authorization: value)
             return MadeCounter(blob: made.index.blob, value: made.value)
         }
@@ -26,7 +26,7 @@ extension TPMEnclave: CountingEnclave {
     ) throws(EnclaveError) -> CounterReading {
         let index = try CounterIndex(blob: counter)
         let value = SecretBytes(copying: authorization)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.read(index, authorization: value)
         }
     }
@@ -36,20 +36,20 @@ extension TPMEnclave: CountingEnclave {
     ) throws(EnclaveError) -> CounterReading {
         let index = try CounterIndex(blob: counter)
         let value = SecretBytes(copying: authorization)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.advance(index, to: number, authorization: value)
         }
     }
 
     public func hasCounter(of store: Data, authorization: borrowing SecretBytes) throws(EnclaveError) -> Bool {
         let value = SecretBytes(copying: authorization)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.hasCounter(of: store, authorization: value)
         }
     }
 
     public func removeCounter(_ counter: Data, as chipOwner: OwnerPassword? = nil) throws(EnclaveError) {
         let index = try CounterIndex(blob: counter)
-        try chip.perform(as: chipOwner) { (connection) throws(ChipFault) in try connection.remove(index) }
+        try chip.perform(for: nil, as: chipOwner) { (connection) throws(ChipFault) in try connection.remove(index) }
     }
 }

@@ -7,7 +7,7 @@ extension TPMEnclave {
     /// Whether the chip's owner hierarchy asks for a password. Changes nothing, and counts nothing: a wrong password of the
     /// owner never brings a chip nearer to its lockout (TPM 2.0 part 1, "Dictionary Attack Protection").
     public func ownerHasPassword() throws(EnclaveError) -> Bool {
-        try chip.perform { (connection) throws(ChipFault) in
+        try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.withPolicySession { (session) throws(ChipFault) in
                 do throws(ChipFault) {
                     try connection.prove(ESYS_TR(ESYS_TR_RH_OWNER), SecretBytes(zeroed: 0), to: session)

@@ -67,7 +67,7 @@ public final class TPMEnclave: Enclave {
         let value = SecretBytes(copying: authorization)
         let passcode = binding.requiresPasscode ? passcodes.withLock { $0[binding.owner] } : nil
         guard passcode != nil || !binding.requiresPasscode else { throw .passcodeNeeded }
-        let object = try chip.perform { (connection) throws(ChipFault) in
+        let object = try chip.perform(for: binding.owner) { (connection) throws(ChipFault) in
             try connection.create(
                 template, authorization: value, sealing: SecretBytes(zeroed: 0), below: passcode)
         }
@@ -88,13 +88,15 @@ public final class TPMEnclave: Enclave {
         let template = try ObjectPolicy.template(key.type, binding)
         guard let point = object.point(matching: template), point == key.publicKey else { throw .unreadable }
         let opened = OpenTPMKey(
-            object, publicKey: key.publicKey, authorization: authorization,
+            object, of: binding.owner, publicKey: key.publicKey, authorization: authorization,
             terms: try ObjectPolicy.terms(key.type, binding), in: chip)
         try opened.load(binding.requiresPasscode ? session as? TPMPasscodeSession : nil)
         return opened
     }
 
     // MARK: sealed secrets
+    // They take turns for the store: one is sealed or unsealed when a store or an account is opened, or a passcode set, proved for the
+    // first time or removed. No program brings that about again and again without the person.
 
     public func seal(
         _ secret: borrowing SecretBytes, authorization: borrowing SecretBytes, context: Data
@@ -106,7 +108,7 @@ public final class TPMEnclave: Enclave {
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
         let value = SecretBytes(copying: authorization)
         let sealed = SecretBytes(copying: secret)
-        let object = try chip.perform { (connection) throws(ChipFault) in
+        let object = try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.create(template, authorization: value, sealing: sealed)
         }
         guard object.publicArea(matching: template) != nil else { throw .unavailable(code: 0) }
@@ -120,7 +122,7 @@ public final class TPMEnclave: Enclave {
         let template = PublicArea.secret(policy: ObjectPolicy.digest(context: context))
         guard object.publicArea(matching: template) != nil else { throw .unreadable }
         let value = SecretBytes(copying: authorization)
-        return try chip.perform { (connection) throws(ChipFault) in
+        return try chip.perform(for: nil) { (connection) throws(ChipFault) in
             try connection.withLoadedOnce(object) { (handle) throws(ChipFault) in
                 try connection.unseal(handle, authorization: value)
             }

@@ -45,7 +45,7 @@ public struct TPMFirmware: Equatable, Sendable {
 extension TPMEnclave {
     /// Asks the chip for its manufacturer and firmware.
     public func firmware() throws(EnclaveError) -> TPMFirmware {
-        try chip.perform { (connection) throws(ChipFault) in
+        try chip.perform(for: nil) { (connection) throws(ChipFault) in
             TPMFirmware(
                 manufacturer: try connection.property(OSTIARY_TPM_PT_MANUFACTURER),
                 version1: try connection.property(OSTIARY_TPM_PT_FIRMWARE_VERSION_1),

@@ -1,5 +1,6 @@
 import CTSS2
 public import Enclave
+public import Foundation
 
 /// How near a chip is to its dictionary-attack lockout, in which it takes no authorization that counts. Other programs can
 /// bring it there. Nothing of ours counts towards it.
@@ -17,8 +18,10 @@ public struct TPMLockout: Equatable, Sendable {
 extension TPMEnclave {
     /// Asks the chip, over sessions as all requests with a secret need them: a chip without room for them does not work. Counts
     /// nothing.
-    public func lockout() throws(EnclaveError) -> TPMLockout {
-        try chip.perform { (connection) throws(ChipFault) in
+    ///
+    /// - Parameter user: the id of the user who asks; nil for the administrator.
+    public func lockout(for user: Data?) throws(EnclaveError) -> TPMLockout {
+        try chip.perform(for: user) { (connection) throws(ChipFault) in
             _ = try connection.sessions()
             return TPMLockout(
                 failureCount: try connection.property(OSTIARY_TPM_PT_LOCKOUT_COUNTER),

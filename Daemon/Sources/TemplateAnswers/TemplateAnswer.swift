@@ -64,9 +64,3 @@ public enum TemplateRequest {
     /// The user's number from the bytes behind the key.
     public static func userID(_ bytes: some Collection<UInt8>) -> UInt32 { bytes.reduce(0) { $0 << 8 | UInt32($1) } }
 }
-
-/// Where the helper listens.
-public enum TemplateSocket {
-    /// `packaging/systemd/ostiary-templates.socket` says the same.
-    public static let path = "/run/ostiary-templates.socket"
-}

@@ -1,5 +1,5 @@
 import CFIDO2
-import SecretMemory
+import SecretBuffers
 import SecurityKeyProtocol
 
 /// One `authenticatorMakeCredential`, or a registration of FIDO U2F.

@@ -1,5 +1,5 @@
 import CFIDO2
-import SecretMemory
+import SecretBuffers
 import SecurityKeyProtocol
 
 /// One `authenticatorGetAssertion`, or an authentication of FIDO U2F.

@@ -1,6 +1,6 @@
 import CFIDO2
 import Glibc
-import SecretMemory
+import SecretBuffers
 import SecurityKeyProtocol
 import Synchronization
 

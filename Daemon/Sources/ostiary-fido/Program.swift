@@ -7,8 +7,9 @@ import SystemCallFilter
 
 /// `ostiary-fido`: speaks to one security key for the daemon, and ends with it.
 ///
-/// It takes no arguments, learns only its starter from its environment, and is given its key as a descriptor. Before it reads the first
-/// byte of the key it gives up everything but memory, clocks, and reading and writing these two descriptors.
+/// It takes no arguments and learns only its starter from its environment. It is given its key as a descriptor, or opens the one that
+/// the daemon names. Before it reads the first byte of the key it gives up everything but memory, clocks, and reading and writing
+/// these two descriptors.
 @main
 struct Program {
     /// The system calls that the helper needs besides memory and clocks.
@@ -18,6 +19,13 @@ struct Program {
         guard ostiary_occupy_standard_descriptors() == 0 else { exit(1) }
         guard ostiary_forbid_dumps() == 0, ostiary_forbid_new_privileges() == 0 else { exit(1) }
         guard HelperStart.takeDescriptors() else { exit(1) }
+        // Before anything is opened, which could get the number of a given descriptor.
+        let isCard = CardSocket.isThere
+        var named: NamedKey?
+        if !isCard, fcntl(SecurityKeyDescriptor.device, F_GETFD) < 0 {
+            named = NamedKey.receive()
+            guard named != nil else { exit(0) }
+        }
         // Before glibc gives memory of a further heap back, it reads a file of /proc. The filter would end the process then.
         ostiary_limit_heaps(1)
         // A hostile key could otherwise make libfido2 ask for memory until the machine has none.
@@ -27,11 +35,12 @@ struct Program {
         guard OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1 else { exit(1) }
         fido_init(0)
         let work = RequestQueue()
-        let device = KeyDevice(CardSocket.isThere ? .nfc : .usb)
+        let device = KeyDevice(isCard ? .nfc : .usb)
         guard work.startThread(with: device) else { exit(1) }
         // A key that answers nothing could hold a request, and with it this process, for ever.
         guard HelperStart.endsAfterDaemon(on: SecurityKeyDescriptor.channel, withGroup: false) else { exit(1) }
         guard SystemCallFilter(allowing: systemCalls).apply() else { exit(1) }
+        if let named, !named.confirm() { _exit(0) }
         listen(work, device)
     }
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Glibc
-import SecretMemory
+import SecretBuffers
 import SecurityKeyProtocol
 import Synchronization
 

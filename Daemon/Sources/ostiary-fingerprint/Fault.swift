@@ -63,7 +63,7 @@ extension Fault {
         case .busy: (-123, "readerBusy")
         case .disconnected: (-124, "readerDisconnected")
         case .readerFault: (-125, "readerFault")
-        case .denied: (-126, "fingerprintDenied")
+        case .denied, .deniedForOthers: (-126, "fingerprintDenied")
         case .nothingEnrolled: (-127, "fingerNotEnrolled")
         }
     }

@@ -7,9 +7,11 @@ struct Authentication {
     private let request: PAMRequest
     /// The account that sent the request.
     private let senderUserID: UInt32
+    /// Whether the service manager has started this process.
+    private let isActivated: Bool
 
-    init(_ request: PAMRequest, from senderUserID: UInt32) {
-        (self.request, self.senderUserID) = (request, senderUserID)
+    init(_ request: PAMRequest, from senderUserID: UInt32, isActivated: Bool) {
+        (self.request, self.senderUserID, self.isActivated) = (request, senderUserID, isActivated)
     }
 
     /// Blocks until the module has decided.
@@ -21,7 +23,7 @@ struct Authentication {
         else { return .serviceRefused }
         guard let own = Self.userName() else { return .userUnknown }
         let user = request.user ?? own
-        guard user == own || geteuid() == 0 else { return .otherUser }
+        guard request.mayName(to: own, isRoot: geteuid() == 0, isActivated: isActivated) else { return .otherUser }
         var conversation = pam_conv(conv: Conversation.respond, appdata_ptr: nil)
         var handle: OpaquePointer?
         // With a folder of its own, libpam reads the file that was checked, and never /etc/pam.conf.

@@ -1,5 +1,5 @@
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 
 /// The few parts of Assuan, the line protocol of pinentry, that a prompt speaks (libassuan's manual, "Server responses" and
 /// "Client requests"; pinentry's manual, "Protocol").

@@ -1,4 +1,4 @@
-import SecretMemory
+import SecretBuffers
 
 /// Reads keys, one byte at a time, into a ``SecretLine``: a pure state machine that knows neither terminal nor clock.
 ///

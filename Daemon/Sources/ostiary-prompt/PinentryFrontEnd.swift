@@ -1,7 +1,7 @@
 import Glibc
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 import UnixSocket
 
 /// Asks through a pinentry program.

@@ -1,4 +1,4 @@
-import SecretMemory
+import SecretBuffers
 
 /// A line of UTF-8 that is being typed, in locked memory of fixed size. Erased bytes are wiped.
 struct SecretLine: ~Copyable {

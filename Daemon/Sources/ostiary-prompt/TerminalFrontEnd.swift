@@ -2,7 +2,7 @@ import CLinuxShims
 import Glibc
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 import UnixSocket
 
 /// Asks on the passed terminal itself. Whether the caller is in its foreground is watched by the daemon, which ends the
@@ -10,23 +10,34 @@ import UnixSocket
 struct TerminalFrontEnd {
     let terminal: CInt
     let request: PromptRequest
+    /// Nil on a caller's terminal.
+    var place: Place?
+
+    /// What is special at the trusted place.
+    struct Place {
+        let options: TrustedPlaceOptions
+        /// Whether the place still has screen and keyboard.
+        let isHere: () -> Bool
+    }
 
     /// Time within which the rest of an escape sequence follows its first byte, also over slow lines.
     private static let escapePatience: Duration = .milliseconds(200)
+    /// How often the place is looked at. The kernel gives keys to the console that has the screen, so a switch costs no key here.
+    private static let placePatience: Duration = .milliseconds(100)
     /// Enough for "yes" or a number, and some mistyping.
     private static let confirmationByteCount = 16
 
     private var isConfirmation: Bool { request.question.kind.isConfirmation }
     /// Whether the typed text is no secret, and is shown.
-    private var isEchoed: Bool { isConfirmation || request.question.kind.isChoice }
+    private var isEchoed: Bool { isConfirmation || request.question.kind.isChoice || isSign }
+    private var isSign: Bool { request.question.kind == .newSign }
     private var isTyped: Bool { request.question.kind.isTyped }
 
     /// Draws the question, waits for an answer, restores the terminal.
     func ask(_ watch: borrowing PromptWatch) -> Answer {
         let width = TerminalSize.columns(of: terminal)
-        guard let layout = TerminalLayout(text: PromptText(request: request), width: width) else {
-            return .reply(.unshowable)
-        }
+        guard let layout = TerminalLayout(text: PromptText(request: request), width: width, place: place?.options)
+        else { return .reply(.unshowable) }
         guard let before = try? TerminalState(of: terminal), (try? before.beginSecretEntry(on: terminal)) != nil else {
             return .reply(.terminalGone)
         }
@@ -38,17 +49,25 @@ struct TerminalFrontEnd {
         return answer
     }
 
+    private var capacity: Int {
+        if isSign { return PromptLimits.signByteCount }
+        return isEchoed ? Self.confirmationByteCount : PromptLimits.secretByteCount
+    }
+
     private func readLine(_ layout: TerminalLayout, _ watch: borrowing PromptWatch) -> Answer {
         var editor = LineEditor(
-            capacity: isEchoed ? Self.confirmationByteCount : PromptLimits.secretByteCount,
-            offersFallback: request.question.fallbackTitle != nil)
+            capacity: capacity, offersFallback: request.question.fallbackTitle != nil)
         while true {
+            if let place, !place.isHere() { return .reply(.switchedAway) }
             let step: LineEditor.Step
-            switch watch.wait(for: terminal, patience: editor.isEscapePending ? Self.escapePatience : nil) {
+            let patience = editor.isEscapePending ? Self.escapePatience : place.map { _ in Self.placePatience }
+            switch watch.wait(for: terminal, patience: patience) {
             case .ended: return .reply(.ended)
             case .timedOut: return .reply(.timedOut)
             case .closed: return .reply(.terminalGone)
-            case .quiet: step = editor.escapeStoodAlone()
+            case .quiet:
+                guard editor.isEscapePending else { continue }
+                step = editor.escapeStoodAlone()
             // Only a sheet is asked again.
             case .again: continue
             case .updated(let update):

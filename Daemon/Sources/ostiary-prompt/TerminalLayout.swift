@@ -10,6 +10,8 @@ struct TerminalLayout {
     let text: PromptText
     /// Columns of the terminal.
     private let width: Int
+    /// Nil on a caller's terminal.
+    private let place: TrustedPlaceOptions?
 
     private static let labelWidth = 10
     private static let indentation = labelWidth + 2
@@ -18,15 +20,16 @@ struct TerminalLayout {
     static let usableWidths = 30...80
 
     /// nil when the terminal is too narrow.
-    init?(text: PromptText, width: Int) {
+    init?(text: PromptText, width: Int, place: TrustedPlaceOptions? = nil) {
         guard width >= Self.usableWidths.lowerBound else { return nil }
         self.text = text
+        self.place = place
         self.width = min(width, Self.usableWidths.upperBound)
     }
 
     /// The lines above the field.
     var lines: [String] {
-        var lines = ["", text.heading]
+        var lines = [""] + (place.map(self.lines) ?? []) + [text.heading]
         for fact in text.facts { lines += labelled(fact.label, fact.lead + fact.text + fact.detail) }
         if let reason = text.reason { lines += labelled(reason.label, "“\(reason.words)”") }
         for (index, option) in text.options.enumerated() { lines += labelled("\(index + 1)", option) }
@@ -40,6 +43,19 @@ struct TerminalLayout {
         return lines
     }
 
+    /// What nobody but Ostiary can say to this person.
+    private func lines(of place: TrustedPlaceOptions) -> [String] {
+        var lines = wrapped("This is Ostiary's console. No program of yours can draw or read here.", indent: 0)
+        lines += labelled("User", place.owner.string.isolated)
+        if let sign = place.sign {
+            lines += labelled("Sign", "“\(sign.string)”")
+        } else {
+            lines += labelled(
+                "Sign", "No sign is set. Another screen could look like this one: `ostiary passcode sign` sets one.")
+        }
+        return lines + [""]
+    }
+
     /// The lines of a sensor.
     func lines(of sensor: PromptSensor) -> [String] {
         labelled(PromptText.label(of: sensor.kind), sensor.text.string.isolatingQuotations)
@@ -50,7 +66,7 @@ struct TerminalLayout {
     private var keys: String {
         // Only the whole word confirms, so Enter by itself is no way to go on.
         guard text.warning == nil else { return "yes and Enter: go on. Ctrl-C: Cancel." }
-        let typing = text.options.isEmpty ? "Typing is not shown. " : ""
+        let typing = text.options.isEmpty && !text.isShownWhileTyped ? "Typing is not shown. " : ""
         let enter = text.isTyped ? "\(typing)Enter: continue. " : ""
         let other = text.fallbackTitle == nil ? "" : " Tab: another way."
         return "\(enter)Ctrl-C: Cancel.\(other)"

@@ -2,7 +2,7 @@ import CGTK4
 import Glibc
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 
 /// The field for a secret. GTK's entry holds an asterisk for each typed character; the characters themselves are taken
 /// away before GTK stores them, into an ``EditedSecret``.

@@ -3,7 +3,7 @@ import CLinuxShims
 import Glibc
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 
 /// Asks in a window. This thread runs the loop: GTK draws in it. After each round the loop checks whether the person,
 /// the daemon or the clock has ended the question.

@@ -1,7 +1,7 @@
 import CGTK4
 import PromptProgram
 import PromptProtocol
-import SecretMemory
+import SecretBuffers
 
 /// The window of one question. All its texts are plain text, never markup.
 ///

@@ -2,6 +2,7 @@ import CLinuxShims
 import Foundation
 import Glibc
 import Logging
+import ProcessFacts
 import Simulation
 import SimulatorMessages
 import UnixSocket
@@ -50,7 +51,7 @@ struct OstiarySimulator {
         var log = Logger(label: "ostiary-simulator") { StreamLogHandler.standardError(label: $0) }
         log.logLevel = .error
         let simulator: Simulator
-        do { simulator = try Simulator(log: log) } catch {
+        do { simulator = try Simulator(facts: KernelFacts(), log: log) } catch {
             return try channel.send(SimulatorAnswer.refused("\(error)"))
         }
         defer { simulator.end() }

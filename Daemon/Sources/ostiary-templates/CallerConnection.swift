@@ -15,9 +15,11 @@ struct CallerConnection {
         try socket.setSendTimeout(seconds: HelperLimits.requestSeconds)
     }
 
-    func serve(_ folder: TemplateFolder) throws {
+    /// - Parameter root: fprintd's folder.
+    func serve(_ root: String, within rights: CallerRights) throws {
         guard let (key, userID) = try readRequest() else { return }
-        guard userID == folder.userID else { return try send(.refused) }
+        guard rights.include(userID) else { return try send(.refused) }
+        let folder = TemplateFolder(at: root, ofUser: userID)
         var told: TemplateAnswer?
         while true {
             let (answer, changes) = try folder.stableAnswer(key)

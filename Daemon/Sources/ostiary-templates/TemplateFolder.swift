@@ -6,7 +6,7 @@ import UnixSocket
 /// One user's templates in fprintd's folder.
 struct TemplateFolder {
     private let root: String
-    let userID: UInt32
+    private let userID: UInt32
 
     /// - Parameters:
     ///   - root: fprintd's folder.
@@ -58,7 +58,7 @@ struct TemplateFolder {
     private func userName() throws(ReadFailure) -> String? {
         errno = 0
         guard let entry = unsafe getpwuid(userID), let name = unsafe entry.pointee.pw_name else {
-            // The user exists, so an error means that the database cannot be read.
+            // Any other error means that the database cannot be read.
             guard errno == 0 || errno == ENOENT else { throw .unreadable }
             return nil
         }

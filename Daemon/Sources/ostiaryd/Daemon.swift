@@ -1,18 +1,15 @@
 import Broker
-import CLinuxShims
-import Dispatch
 import Foundation
 import Glibc
+import HelperProcesses
 import Logging
 import Opening
 import Owners
-import SecretMemory
+import ProcessFacts
 import Sessions
 import Settings
-import Threading
-import UnixSocket
 
-/// A running daemon: lock, store, socket, signals.
+/// A running daemon of one user: lock, store, socket, signals.
 struct Daemon {
     let options: Ostiaryd
     let user: SystemUser
@@ -22,23 +19,18 @@ struct Daemon {
         beginLog()
         let log = Logger(label: "ostiaryd")
         let signals = TerminationSignals()
-        Self.raiseDescriptorLimit()
-        guard SystemRandom.isAvailable else {
-            throw StartError(
-                "The kernel refuses randomness (getrandom), which every key needs. A sandbox may forbid the call; permit it and "
-                    + "start again.")
-        }
-        try prepareThreads()
+        try Startup.prepareProcess()
         let runtime = try RuntimeDirectory(path: options.runtimeDirectory, userID: user.id)
         // A daemon with another runtime folder and the same state folder finds the second lock taken.
         let locks = [try FolderLock(on: options.runtimeDirectory), try FolderLock(on: stateFolder())]
         defer { withExtendedLifetime(locks) {} }
         try runtime.clearStaleSocket()
         if let kind = options.newEnclave { try move(to: kind, log) }
+        if options.exportStore { try export(log) }
         let broker = try openBroker(log)
         let server = try Server(listeningAt: runtime.socketPath, broker: broker)
         broker.followReaders()
-        try startThread("ostiary-accept") { server.run() }
+        try Startup.startThread("ostiary-accept") { server.run() }
         log.notice("serving", metadata: ["socket": "\(runtime.socketPath)", "version": "\(DaemonVersion.text)"])
         if options.reportsReadiness { ReadinessReport.ready() }
         broker.followSessionLocks(on: options.systemBus)
@@ -51,34 +43,10 @@ struct Daemon {
         _exit(0)
     }
 
-    /// Programs may leave more descriptors here than the 1,024 that a process has as a rule (``SessionLimits``). If the system
-    /// does not raise the limit, the daemon refuses sooner.
-    private static func raiseDescriptorLimit() {
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0 else { return }
-        let wanted = min(limit.rlim_max, rlim_t(SessionLimits.descriptorCountOfMany))
-        guard limit.rlim_cur < wanted else { return }
-        limit.rlim_cur = wanted
-        _ = unsafe setrlimit(resource, &limit)
-    }
-
     /// With `--json`, standard error holds the error alone.
     private func beginLog() {
         guard options.json else { return LoggingSystem.bootstrap(StreamLogHandler.standardError) }
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
-    }
-
-    private static let threadShortage = StartError(
-        "The system gives no thread. End other programs, or raise the limit of processes (RLIMIT_NPROC, TasksMax), and start again."
-    )
-
-    private func prepareThreads() throws {
-        do throws(ThreadShortage) { try Threads.prepare() } catch { throw Self.threadShortage }
-    }
-
-    private func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) throws {
-        do throws(ThreadShortage) { try Threads.start(name, body) } catch { throw Self.threadShortage }
     }
 
     /// Copies the store into another enclave. No socket is made, and nobody is served.
@@ -90,30 +58,42 @@ struct Daemon {
         _exit(0)
     }
 
+    /// Copies the store to the program behind standard output. No socket is made, and nobody is served.
+    private func export(_ log: Logger) throws -> Never {
+        var status = stat()
+        // A file would keep everything in plain.
+        guard unsafe fstat(STDOUT_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFIFO else {
+            throw StartError("--export-store writes secrets, and standard output is no pipe. Use `ostiary migrate`.")
+        }
+        do {
+            try StoreExport(try configuration(), to: STDOUT_FILENO, log: log) { line in
+                FileHandle.standardError.write(Data((line + "\n").utf8))
+            }.run()
+        } catch let error as BrokerOpeningError { throw StartError(error.description) }
+        _exit(0)
+    }
+
     private func configuration() throws -> BrokerConfiguration {
         let prompts = try prompts()
+        var helpers = DaemonMode.user.helpers(beside: try Startup.ownProgram())
+        helpers.templates = options.templates(helpers.templates)
+        let facts = KernelFacts()
         return BrokerConfiguration(
-            runsAs: user, stateDirectory: options.stateDirectory, promptProgram: try Self.program("ostiary-prompt"),
+            runsAs: user, stateDirectory: options.stateDirectory, helpers: helpers, facts: facts,
+            sessionRecords: LogindSessions(systemBus: options.systemBus, facts: facts),
             prompts: prompts, version: DaemonVersion.text,
             applicationsDirectory: options.applicationsDirectory,
-            systemBus: options.systemBus, fingers: options.fingerSources,
-            face: try prompts.faceService.map {
-                options.faceSource($0, program: try Self.program("ostiary-pam"))
-            },
-            associationProgram: try Self.program("ostiary-association"),
+            systemBus: options.systemBus, fingers: options.fingerSources(helpers.templates),
+            face: prompts.faceService.map(options.faceSource),
             associationsDirectory: options.associationsDirectory, associationServer: options.tests.server,
             adoptedUserName: options.adoptUserName, testOptions: options.testOptions)
     }
 
     private func openBroker(_ log: Logger) throws -> Broker {
-        do {
-            var configuration = try self.configuration()
-            if options.forTests { try requireNewStore(for: "--for-tests") }
-            if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
-            return try Broker.open(
-                configuration, log: log, replacingDamagedLog: options.replaceDamagedLog,
-                acceptingOlderStore: options.acceptOlderStore)
-        } catch let error as BrokerOpeningError { throw StartError(error.description) }
+        var configuration = try self.configuration()
+        if options.forTests { try requireNewStore(for: "--for-tests") }
+        if let folder = options.testPrograms { try share(below: folder, in: &configuration) }
+        return try Startup.openBroker(configuration, options, log)
     }
 
     /// Only over a new store: the owner of another one was never asked whether these programs may use its groups.
@@ -128,12 +108,6 @@ struct Daemon {
             throw StartError(
                 "\(option) is for a new store, and \(options.stateDirectory) is not empty; name an empty folder.")
         }
-    }
-
-    /// The daemon's other programs lie beside this one; no variable of the environment can name another one.
-    private static func program(_ name: String) throws -> String {
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        return PathName.folder(of: own) + "/" + name
     }
 
     /// Finds the configuration through the password database, never through the environment: the program that starts
@@ -152,15 +126,32 @@ struct Daemon {
     }
 
     private func load(_ path: String) throws -> PromptConfiguration? {
-        do { return try ConfigurationFile.load(path, userID: user.id) } catch {
-            throw StartError("The configuration \(path) cannot be used: \(error). Correct it and start again.")
+        let configuration = try Startup.configuration(at: path, trusting: user.id, over: PromptConfiguration())
+        guard configuration?.frontEnds.contains(.vt) != true else {
+            throw StartError(
+                "The configuration \(path) names `vt` in prompt.front-ends, and only a daemon for the whole machine has a trusted "
+                    + "place. Take it out and start again.")
         }
+        return configuration
     }
 
     /// The state folder must exist before its lock can.
     private func stateFolder() throws -> String {
         try PrivateFolder.make(options.stateDirectory, chosenBy: "XDG_STATE_HOME", userID: user.id)
+        try requireNotMigrated()
         return options.stateDirectory
+    }
+
+    /// An empty store in the place of one that was moved would look as if everything were lost.
+    private func requireNotMigrated() throws {
+        let mark = options.stateDirectory + "/migrated"
+        var status = stat()
+        guard unsafe lstat(mark, &status) != 0, errno == ENOENT else {
+            throw StartError(
+                "Your store was moved into the store of this machine, so no daemon of your own starts. Programs use the "
+                    + "machine's daemon (mode = system in /etc/ostiary/client.conf). To begin with an empty store of your own, "
+                    + "remove \(mark).")
+        }
     }
 
     private var homeFolder: String? {

@@ -3,6 +3,7 @@ import Broker
 import CLinuxShims
 import Foundation
 import Glibc
+import HelperProcesses
 import Opening
 import Owners
 import Settings
@@ -17,14 +18,32 @@ struct Ostiaryd: ParsableCommand {
 
               ostiaryd --runtime-directory /run/user/1000/ostiary --state-directory ~/.local/state/ostiary
 
+            The daemon of the whole machine is started by systemd, as ostiaryd.service (--system).
+
             Exit codes: 0 ended normally, 1 failed, 2 wrong usage.
             """, version: DaemonVersion.text)
 
-    @Option(help: "The folder for the socket and the lock; it is made with mode 0700.")
-    var runtimeDirectory: String
+    @Option(
+        name: .customLong("runtime-directory"),
+        help: "The folder for the socket and the lock; it is made with mode 0700.")
+    var givenRuntimeDirectory: String?
 
-    @Option(help: "The folder for the device secret, the store and the audit log; it is made with mode 0700.")
-    var stateDirectory: String
+    @Option(
+        name: .customLong("state-directory"),
+        help: "The folder for the device secret, the store and the audit log; it is made with mode 0700.")
+    var givenStateDirectory: String?
+
+    /// Both are there where ``validate()`` has found no fault, unless the daemon is the machine's, which has places of its own.
+    var runtimeDirectory: String { givenRuntimeDirectory ?? "" }
+    var stateDirectory: String { givenStateDirectory ?? "" }
+
+    @Flag(
+        name: .customLong("system"),
+        help: """
+            Serve all users of the machine, as ostiaryd.service does: under the account ostiary, at the sockets of systemd, with the \
+            store in /var/lib/ostiary and the settings in /etc/ostiary/ostiaryd.conf.
+            """)
+    var isForMachine = false
 
     @Option(
         help: """
@@ -59,6 +78,12 @@ struct Ostiaryd: ParsableCommand {
             valueName: "enclave"))
     var moveEnclave: String?
 
+    @Flag(
+        help: """
+            Copy the store to the program that reads standard output, which must be a pipe, and end. See `ostiary migrate`.
+            """)
+    var exportStore = false
+
     @Flag(help: "With --move-enclave: print an error as JSON on standard error, and nothing else there.")
     var json = false
 
@@ -82,16 +107,22 @@ struct Ostiaryd: ParsableCommand {
 
     var systemBus: String { forTests ? runtimeDirectory + "/no-bus" : tests.systemBus }
 
-    var fingerSources: FingerSources {
-        FingerSources(
-            systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templatesSocket: tests.templatesSocket,
-            templatesUserID: tests.fingerServicesUser)
+    /// The socket of `ostiary-templates`.
+    ///
+    /// - Parameter usual: where it is without options for tests.
+    func templates(_ usual: HelperSocketAddress) -> HelperSocketAddress {
+        HelperSocketAddress(path: tests.templatesSocket ?? usual.path, managerUserID: tests.fingerServicesUser)
     }
 
-    func faceSource(_ service: String, program: String) -> FaceSource {
-        FaceSource(
-            service: service, program: program, systemBus: systemBus, folder: tests.pamFolder,
-            trustedUserID: tests.pamUser)
+    func fingerSources(
+        _ templates: HelperSocketAddress, follows: @escaping @Sendable (SystemUser) -> Bool = { _ in true }
+    ) -> FingerSources {
+        FingerSources(
+            systemBus: systemBus, serviceUserID: tests.fingerServicesUser, templates: templates, follows: follows)
+    }
+
+    func faceSource(_ service: String) -> FaceSource {
+        FaceSource(service: service, systemBus: systemBus, folder: tests.pamFolder, trustedUserID: tests.pamUser)
     }
 
     /// For test runs: all programs below this folder share the groups, registered or not. Only over a new store.
@@ -109,6 +140,7 @@ struct Ostiaryd: ParsableCommand {
     }
 
     func validate() throws {
+        if isForMachine { try validateForMachine() } else { try requireFolders() }
         guard testPrograms == nil || !detach else {
             throw ValidationError("--test-programs does not go with --detach.")
         }
@@ -119,7 +151,8 @@ struct Ostiaryd: ParsableCommand {
             throw ValidationError("--test-programs and --test-group need each other.")
         }
         let paths = [
-            runtimeDirectory, stateDirectory, configuration, applicationsDirectory, associationsDirectory, testPrograms,
+            givenRuntimeDirectory, givenStateDirectory, configuration, applicationsDirectory, associationsDirectory,
+            testPrograms,
         ]
         for path in tests.paths + paths.compactMap(\.self) where !path.hasPrefix("/") {
             throw ValidationError("'\(path)' is not an absolute path.")
@@ -127,7 +160,34 @@ struct Ostiaryd: ParsableCommand {
         guard moveEnclave == nil || newEnclave != nil else {
             throw ValidationError("The enclave is software or tpm.")
         }
+        guard !exportStore || (!detach && moveEnclave == nil) else {
+            throw ValidationError("--export-store goes with neither --detach nor --move-enclave.")
+        }
         guard moveEnclave != nil || !json else { throw ValidationError("--json goes with --move-enclave alone.") }
+    }
+
+    private func requireFolders() throws {
+        for (name, value) in [("runtime-directory", givenRuntimeDirectory), ("state-directory", givenStateDirectory)]
+        where value == nil {
+            throw ValidationError("Missing expected argument '--\(name) <\(name)>'")
+        }
+    }
+
+    /// The units, the accounts and root's files say what the daemon of the machine is, and nobody else.
+    private func validateForMachine() throws {
+        let refused = [
+            ("--runtime-directory", givenRuntimeDirectory != nil), ("--state-directory", givenStateDirectory != nil),
+            ("--configuration", configuration != nil), ("--detach", detach),
+            ("--applications-directory", applicationsDirectory != BrokerConfiguration.systemApplicationsDirectory),
+            ("--associations-directory", associationsDirectory != BrokerConfiguration.systemAssociationsDirectory),
+            ("--accept-older-store", acceptOlderStore), ("--move-enclave", moveEnclave != nil),
+            ("--adopt-user-name", adoptUserName != nil), ("--reports-readiness", reportsReadiness),
+            ("--ends-with-parent", endsWithParent), ("--for-tests", forTests), ("--test-programs", testPrograms != nil),
+            ("--test-group", !testGroups.isEmpty),
+        ]
+        if let option = refused.first(where: { $0.1 }) {
+            throw ValidationError("\(option.0) does not go with --system.")
+        }
     }
 
     /// The enclave of `--move-enclave`.
@@ -146,6 +206,7 @@ struct Ostiaryd: ParsableCommand {
                 throw StartError("The process that started the daemon has ended.")
             }
         }
+        if isForMachine { try SystemDaemon(options: self).run() }
         let user: SystemUser
         do { user = try SystemUser.current() } catch { throw StartError(error.description) }
         if detach { return try Detachment(of: self, as: user).start() }

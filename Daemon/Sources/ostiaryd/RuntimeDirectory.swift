@@ -77,6 +77,10 @@ final class FolderLock {
         }
     }
 
+    /// Ends the lock before the process does. A user can keep the kernel from ending it: the close of a descriptor that a program passed
+    /// waits for the server of the program's file system (FUSE).
+    func release() { _ = flock(folder.number, LOCK_UN) }
+
     private static func isAt(_ path: String, _ folder: CInt) throws -> Bool {
         var (named, locked) = (stat(), stat())
         guard unsafe lstat(path, &named) == 0 else { throw StartError("\(SystemCallError("lstat", subject: path))") }

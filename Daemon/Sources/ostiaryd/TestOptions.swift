@@ -30,6 +30,22 @@ import AssociationFiles
 
         @Option(help: .hidden)
         var pamUser: UInt32 = 0
+
+        /// With `--system`: the folder in place of `/` for the daemon's own files and sockets.
+        @Option(help: .hidden)
+        var machineRoot = ""
+
+        /// With `--system`: the accounts of daemon and helpers, each as `NAME=UID`. Without any, the password database has them.
+        @Option(name: .customLong("machine-account"), help: .hidden)
+        var machineAccounts: [String] = []
+
+        /// With `--system`: the daemon itself looks at callers, as a user's daemon does. Only root gives a helper another account.
+        @Flag(help: .hidden)
+        var looksItself = false
+
+        /// With `--system`: a program that the daemon tries to start when it may start none any more.
+        @Option(help: .hidden)
+        var startWhenReady: String?
     }
 #else
     /// The machine's own services; no option names others.
@@ -41,6 +57,10 @@ import AssociationFiles
         var associationAuthorities: String { "" }
         var pamFolder: String? { nil }
         var pamUser: UInt32 { 0 }
+        var machineRoot: String { "" }
+        var machineAccounts: [String] { [] }
+        var looksItself: Bool { false }
+        var startWhenReady: String? { nil }
     }
 #endif
 
@@ -57,14 +77,18 @@ extension TestOptions {
             ("--system-bus", systemBus != Self.standardSystemBus), ("--finger-services-user", fingerServicesUser != 0),
             ("--templates-socket", templatesSocket != nil), ("--pam-folder", pamFolder != nil),
             ("--pam-user", pamUser != 0), ("--association-server", !associationServer.isEmpty),
-            ("--association-authorities", !associationAuthorities.isEmpty),
+            ("--association-authorities", !associationAuthorities.isEmpty), ("--machine-root", !machineRoot.isEmpty),
+            ("--machine-account", !machineAccounts.isEmpty), ("--looks-itself", looksItself),
+            ("--start-when-ready", startWhenReady != nil),
         ].filter { $0.1 }.map { $0.0 }
     }
 
     /// Their paths.
-    var paths: [String] { [systemBus, templatesSocket, pamFolder].compactMap(\.self) }
+    var paths: [String] {
+        [systemBus, templatesSocket, pamFolder, machineRoot.isEmpty ? nil : machineRoot].compactMap(\.self)
+    }
 
-    /// The options again, for a daemon that is started with the same.
+    /// The options again, for a daemon of one user that is started with the same.
     var arguments: [String] {
         let texts = [
             ("--system-bus", systemBus), ("--finger-services-user", "\(fingerServicesUser)"),

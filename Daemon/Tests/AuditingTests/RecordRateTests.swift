@@ -21,22 +21,33 @@ struct RecordRateTests {
     private let other: ProgramOfOwner = "/usr/bin/other"
     private let sameOfOtherOwner = ProgramOfOwner(owner: .numbered(1), program: "/usr/bin/one")
 
-    private func rate() -> RecordRate {
+    private func rate(isOfSeveral: Bool = false) -> RecordRate {
         RecordRate(
+            isOfSeveral: isOfSeveral,
             space: { [disk] in disk.free.withLock { $0 }.map { DiskSpace(free: $0, all: .max) } },
             now: { [disk] in .seconds(disk.seconds.withLock { $0 }) })
     }
 
     /// How many of `count` records the program may make.
-    private func admitted(_ program: ProgramOfOwner, _ count: Int, by rate: RecordRate) -> Int {
-        (0..<count).count { _ in (try? rate.admit(program)) != nil }
+    private func admitted(
+        _ program: ProgramOfOwner, _ count: Int, byteCount: Int = 100, by rate: RecordRate
+    ) -> Int {
+        (0..<count).count { _ in (try? rate.admit(program, byteCount: byteCount)) != nil }
+    }
+
+    private func refusal(_ program: ProgramOfOwner, byteCount: Int = 100, by rate: RecordRate) -> Refusal? {
+        do throws(Refusal) { try rate.admit(program, byteCount: byteCount) } catch {
+            #expect(error.code == .tooMany)
+            return error
+        }
+        return nil
     }
 
     @Test func `a program in a loop is stopped where space is scarce, and others are not`() {
         let rate = rate()
         #expect(admitted(one, 1000, by: rate) == Int(RecordRate.burst))
-        #expect(throws: Refusal.self) { try rate.admit(one) }
-        do { try rate.admit(one) } catch { #expect(error.code == .tooMany && error.cause == "log.rate") }
+        #expect(throws: Refusal.self) { try rate.admit(one, byteCount: 100) }
+        #expect(refusal(one, by: rate)?.cause == "log.rate")
         #expect(admitted(other, 10, by: rate) == 10)
         disk.seconds.withLock { $0 += 2 }
         #expect(admitted(one, 1000, by: rate) == 10)
@@ -52,7 +63,7 @@ struct RecordRateTests {
         let rate = rate()
         let copies = (0..<3000).map { ProgramOfOwner(owner: nil, program: "/tmp/\($0)") }
         #expect(copies.count { admitted($0, 1, by: rate) == 1 } == Int(RecordRate.burstOfOwner))
-        do { try rate.admit(other) } catch { #expect(error.code == .tooMany && error.cause == "log.rate") }
+        #expect(refusal(other, by: rate)?.cause == "log.rate")
         #expect(admitted(other, 10, by: rate) == 0)
         #expect(admitted(sameOfOtherOwner, 10, by: rate) == 10)
         disk.seconds.withLock { $0 += 2 }
@@ -66,6 +77,24 @@ struct RecordRateTests {
         let copies = (0..<rest).map { ProgramOfOwner(owner: nil, program: "/tmp/\($0)") }
         #expect(copies.count { admitted($0, 1, by: rate) == 1 } == rest)
         #expect(admitted(other, 1, by: rate) == 0)
+    }
+
+    @Test func `large records of one of several owners have a share of each day, and another owner is not stopped`() {
+        let rate = rate(isOfSeveral: true)
+        let byteCount = 1_048_576 - 96
+        // A record has 1 MiB with what surrounds its entry.
+        #expect(admitted(one, 20, byteCount: byteCount, by: rate) == 8)
+        #expect(refusal(one, byteCount: byteCount, by: rate)?.cause == "log.rate")
+        #expect(admitted(other, 1, byteCount: byteCount, by: rate) == 0, "another program of the same owner")
+        #expect(admitted(sameOfOtherOwner, 20, byteCount: byteCount, by: rate) == 8)
+        disk.seconds.withLock { $0 += 86_400 / 4 + 1 }
+        #expect(admitted(one, 20, byteCount: byteCount, by: rate) == 2)
+        disk.seconds.withLock { $0 += 10 * 86_400 }
+        #expect(admitted(one, 20, byteCount: byteCount, by: rate) == 8, "days of silence are not saved up")
+    }
+
+    @Test func `bytes of the only owner are not counted`() {
+        #expect(admitted(one, 100, byteCount: 1_048_576, by: rate()) == 100)
     }
 
     @Test func `a pause gives no more than the first share`() {

@@ -6,6 +6,7 @@ import Callers
 import Crypto
 import ExactNames
 import Foundation
+import HelperProcesses
 import KeySlots
 import Opening
 import OstiaryMessages
@@ -54,7 +55,9 @@ struct SeveralOwnersTests {
             with: OwnerServices(
                 clock: fixture.clock, stretching: .quick, prompter: fixture.prompter, log: broker.log,
                 programs: ProgramSources(systemFolder: fixture.folder.path("apps.d"), shared: nil),
-                factors: FactorSources(fingers: nil, face: nil, securityKeys: nil, added: .none)))
+                factors: FactorSources(
+                    fingers: nil, face: nil, faceHelper: HelperRoads.missing.face, securityKeys: nil, added: .none),
+                itemShare: nil))
     }
 
     // MARK: passcodes

@@ -1,6 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import PAMTestSupport
@@ -66,8 +67,7 @@ struct FaceTests {
     }
 
     @Test func `is not looked for unless a service is configured`() throws {
-        let broker = try BrokerFixture(
-            fingers: FingerSources(systemBus: "/nowhere/bus", templatesSocket: "/nowhere/templates"))
+        let broker = try BrokerFixture(fingers: .missing)
         try broker.setPasscode()
         #expect(try #require(broker.account.biometryState()).face == nil)
         #expect(try broker.client().environment().biometry == nil)
@@ -161,10 +161,7 @@ struct FaceTests {
         let services = try PAMServices()
         try services.write("auth required pam_permit.so\n")
         let broker = try BrokerFixture(
-            fingers: FingerSources(systemBus: "/nowhere/bus", templatesSocket: "/nowhere/templates"),
-            face: FaceSource(
-                service: "face", program: "/nowhere/ostiary-pam", systemBus: "/dev/null", folder: services.folder.path,
-                trustedUserID: getuid()))
+            fingers: .missing, face: services.source, helpers: .beside(program: "/nowhere/ostiaryd"))
         try broker.setPasscode()
         let client = try broker.client()
         let context = try client.openContext()

@@ -5,6 +5,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import PromptProtocol
@@ -185,6 +186,7 @@ struct FingerFaultTests {
             (.serviceNotStarted, "biometry.service"),
             (.untrustedService, "biometry.service"), (.withoutReader, "biometry.no-sensor"),
             (.disconnected, "biometry.disconnected"), (.denied, "biometry.denied"),
+            (.deniedForOthers, "biometry.denied"),
             (.nothingEnrolled, "biometry.not-enrolled"), (.busy, "biometry.busy"),
             (.serviceEnded, "biometry.service"), (.silent, "biometry.service"), (.readerFault, "biometry.reader"),
             (.stopped, "biometry.service"), (.unexpected("x"), "biometry.service"),
@@ -298,8 +300,8 @@ struct FingerAbsenceTests {
     private func fixture(on bus: PrivateBus) throws -> BrokerFixture {
         let fixture = try BrokerFixture(
             fingers: FingerSources(
-                systemBus: bus.path, serviceUserID: getuid(), templatesSocket: "/nowhere/templates",
-                templatesUserID: getuid()))
+                systemBus: bus.path, serviceUserID: getuid(),
+                templates: HelperSocketAddress(path: "/nowhere/templates", managerUserID: getuid())))
         try fixture.setPasscode()
         return fixture
     }

@@ -4,11 +4,13 @@ package import Broker
 package import Enclave
 import Foundation
 import Glibc
+package import HelperProcesses
 import Logging
 import Opening
 import OstiaryMessages
 package import OwnerKeys
 package import Owners
+package import ProcessFacts
 package import Prompting
 import Sessions
 package import Settings
@@ -32,6 +34,8 @@ package final class BrokerFixture {
     private let sensors: AddedAuthenticators
     private let fingers: FingerSources?
     private let face: FaceSource?
+    private let helpers: HelperRoads
+    private let facts: any CallerFacts
     private let prompts: PromptConfiguration
     private let authenticators: CredentialAuthenticators
     private let space: (@Sendable () -> DiskSpace?)?
@@ -48,6 +52,8 @@ package final class BrokerFixture {
     /// - Parameters:
     ///   - stateDirectory: where the store lies, when it is not in `folder`.
     ///   - serves: the users that it serves; nil for the user who runs the test.
+    ///   - helpers: how the broker reaches its helpers; as a rule there are none.
+    ///   - facts: the machine's facts about callers.
     ///   - asking: makes the broker's prompter of the scripted one.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
     package init(
@@ -55,6 +61,7 @@ package final class BrokerFixture {
         stretching: PasscodeStretching = .quick,
         clock: TestClock = TestClock(), observer: (any WriteObserver)? = nil, replacingDamagedLog: Bool = false,
         sensors: AddedAuthenticators = .none, fingers: FingerSources? = nil, face: FaceSource? = nil,
+        helpers: HelperRoads = .missing, facts: any CallerFacts = KernelFacts(),
         prompts: PromptConfiguration = PromptConfiguration(),
         authenticators: CredentialAuthenticators = .none,
         asking: @escaping @Sendable (ScriptedPrompter) -> any Prompter = { $0 },
@@ -68,6 +75,8 @@ package final class BrokerFixture {
         self.sensors = sensors
         self.fingers = fingers
         self.face = face
+        self.helpers = helpers
+        self.facts = facts
         self.prompts = prompts
         self.authenticators = authenticators
         self.space = space
@@ -76,7 +85,7 @@ package final class BrokerFixture {
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, asking(prompter), clock, observer, replacingDamagedLog, folder,
-            sensors, fingers, face, prompts, authenticators, space, serves, around)
+            sensors, fingers, face, helpers, facts, prompts, authenticators, space, serves, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -88,8 +97,8 @@ package final class BrokerFixture {
         _ state: String, _ stretching: PasscodeStretching, _ prompter: any Prompter, _ clock: TestClock,
         _ observer: (any WriteObserver)?, _ replacingDamagedLog: Bool, _ folder: TestFolder,
         _ sensors: AddedAuthenticators = .none,
-        _ fingers: FingerSources?, _ face: FaceSource?, _ prompts: PromptConfiguration,
-        _ authenticators: CredentialAuthenticators,
+        _ fingers: FingerSources?, _ face: FaceSource?, _ helpers: HelperRoads, _ facts: any CallerFacts,
+        _ prompts: PromptConfiguration, _ authenticators: CredentialAuthenticators,
         _ space: (@Sendable () -> DiskSpace?)?, _ serves: ServedUsers?,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
@@ -100,7 +109,8 @@ package final class BrokerFixture {
         return try Broker.open(
             BrokerConfiguration(
                 runsAs: try SystemUser.current(), serves: serves, stateDirectory: state,
-                promptProgram: "/nonexistent", prompts: prompts, version: "test",
+                helpers: helpers, facts: facts, sessionRecords: LogindSessions.ofMachine, prompts: prompts,
+                version: "test",
                 applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
                 associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
             log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
@@ -149,7 +159,7 @@ package final class BrokerFixture {
         close()
         broker = try Self.open(
             stateDirectory, stretching, asking(prompter), clock, nil, false, folder, sensors,
-            fingers, face, prompts, authenticators, space, serves)
+            fingers, face, helpers, facts, prompts, authenticators, space, serves)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -189,5 +199,17 @@ package final class BrokerFixture {
         let factors = try client.authorize(right, in: context)
         #expect(try client.sign(right, in: context))
         return factors
+    }
+}
+
+extension HelperRoads {
+    /// Helpers whose programs do not exist.
+    package static var missing: HelperRoads { .beside(program: "/nonexistent/ostiaryd") }
+}
+
+extension LogindSessions {
+    /// What this machine's systemd-logind says.
+    package static var ofMachine: LogindSessions {
+        LogindSessions(systemBus: SessionBuses.standard(of: getuid()).system, facts: KernelFacts())
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import OstiaryMessages
 import Owners
+import ProcessFacts
 import Refusals
 import UnixSocket
 import Vault
@@ -17,7 +18,7 @@ extension BrokerFixture {
         // The broker and the test are one process, so the other end of a connection is this program.
         let caller = try CallerProcess(
             connectedTo: connection, owner: account.id.ownerID,
-            applications: account.applications)
+            applications: account.applications, facts: KernelFacts())
         return Asking(
             caller: caller, terminal: nil, question: try QuestionStyle(.with { $0.reason = "test" }),
             cancellation: cancellation)

@@ -1,6 +1,7 @@
 import AccessControl
 import Foundation
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import PAMTestSupport
@@ -21,13 +22,19 @@ final class FaceFixture {
 
     static let sensor = PromptSensor(.face, DisplayText("Look at the camera."))
 
+    /// The helper for faces alone.
+    static var helpers: HelperRoads {
+        var helpers = HelperRoads.missing
+        helpers.face = .spawned(program: Build.program("ostiary-pam"))
+        return helpers
+    }
+
     /// - Parameter module: the module of the service, with its arguments.
     init(_ module: String = "pam_permit.so") throws {
         services = try PAMServices()
         try services.write("auth required \(module)\n")
         broker = try BrokerFixture(
-            fingers: FingerSources(systemBus: "/nowhere/bus", templatesSocket: "/nowhere/templates"),
-            face: services.source)
+            fingers: .missing, face: services.source, helpers: Self.helpers)
         try broker.setPasscode()
         try broker.create("face", Requirement(anyOf: [.biometry]), .always)
         try broker.create("either", Requirement(anyOf: [.biometry, .passcode]), .always)
@@ -115,7 +122,13 @@ extension PAMServices {
     /// The service of these tests, for a broker.
     var source: FaceSource {
         FaceSource(
-            service: "face", program: Build.program("ostiary-pam"), systemBus: "/dev/null", folder: folder.path,
-            trustedUserID: getuid())
+            service: "face", systemBus: "/dev/null", folder: folder.path, trustedUserID: getuid())
+    }
+}
+
+extension FingerSources {
+    /// No reader, and no digests of templates.
+    static var missing: FingerSources {
+        FingerSources(systemBus: "/nowhere/bus", templates: HelperSocketAddress(path: "/nowhere/templates"))
     }
 }

@@ -3,6 +3,7 @@ import FingerprintReader
 import FingerprintTestSupport
 import Foundation
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import PAMTestSupport
@@ -43,10 +44,11 @@ final class FingerFixture {
         self.reader = reader
         let fingers = FingerSources(
             systemBus: stack.bus.path, serviceUserID: getuid(),
-            templatesSocket: templates?.socketPath ?? "/nowhere/templates", templatesUserID: getuid())
+            templates: HelperSocketAddress(
+                path: templates?.socketPath ?? "/nowhere/templates", managerUserID: getuid()))
         broker = try BrokerFixture(
             fingers: FingerSources { BiometrySources(reader: reader, templates: fingers.make($0, $1).templates) },
-            face: face?.source)
+            face: face?.source, helpers: FaceFixture.helpers)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }
         try create("either", [.biometry, .passcode])

@@ -239,7 +239,7 @@ import Testing
     @Test func `chips of an unknown maker, and words of another chip, are refused`() throws {
         try enroll(command, maker)
         _ = try attest()
-        let stranger = try SoftwareTPMMaker()
+        let stranger = try SoftwareTPMMaker(isStranger: true)
         let other = try TPMStage(SoftwareTPM(madeBy: stranger))
         try other.setPasscode()
         let theirs = try Self.command(other)

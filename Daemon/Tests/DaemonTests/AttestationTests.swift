@@ -228,7 +228,7 @@ import UnixSocket
     @Test func `a chip of an unknown maker is not enrolled, and one chip does not speak for another`() throws {
         let bench = try Bench()
         try bench.stage.tpm.write(bench.enrollment(), named: "enrollment")
-        let stranger = try SoftwareTPMMaker()
+        let stranger = try SoftwareTPMMaker(isStranger: true)
         let other = try Bench(madeBy: stranger)
         #expect(
             try bench.refusal(

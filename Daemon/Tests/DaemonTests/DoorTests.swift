@@ -220,6 +220,17 @@ import UnixSocket
             "authorize", "client.changed", by: "\(stage.program("client")), through \(stage.registrations.path)")
     }
 
+    @Test func `a client sees at once that the door ended their connection`() throws {
+        // The daemon knows the client by that connection, and keeps the context.
+        func connected() throws -> Caller {
+            let client = try stage.client()
+            _ = try stage.openContext(for: client)
+            return client.caller
+        }
+        let caller = try connected()
+        #expect(try caller.client.isEndedByDaemon, "the door's end is closed with the test's, and the daemon has none")
+    }
+
     @Test func `a client that is killed takes its question along`() throws {
         try stage.setPasscode()
         let right = try stage.makeRight(.createRight("bound", .passcode, hasSecret: true))
@@ -296,6 +307,50 @@ import UnixSocket
         // Nobody may be asked: the kept proof must have ended, too.
         let silent = try stage.ask(.authorize(right, in: context), for: client)
         #expect((end == .removal ? [.notFound] : [.notInteractive, .locked]).contains(silent.refusal))
+    }
+
+    /// What ends a client's grant while its door waits for that.
+    enum WatchedEnd: String, CaseIterable { case lock, close, execution, death }
+
+    @Test(arguments: WatchedEnd.allCases)
+    func `a door waits for the end of its client's grant`(end: WatchedEnd) throws {
+        try stage.setPasscode()
+        let right = try stage.makeRight(.createRight("open", .unrestricted, hasSecret: true))
+        let (client, other) = (try stage.client(next: ["/bin/sleep", "600"]), try stage.client())
+        let (context, second) = (try stage.openContext(for: client), try stage.openContext(for: other))
+        for (client, context) in [(client, context), (other, second)] {
+            #expect(try stage.ask(.authorize(right, in: context), for: client).factors == [])
+        }
+        func held(by client: DoorStage.Client) throws -> [UInt64]? {
+            guard case .heldGrants(let held)? = try stage.ask(.heldGrants(.init()), for: client).body else {
+                return nil
+            }
+            return held.contextIDs
+        }
+        #expect(try held(by: client) == [context] && held(by: other) == [second])
+        let nonce = stage.door.client.nonce
+        let listener = try stage.registrations.tool()
+        let first = WireAwaitGrantEndRequest.with { $0.connection = nonce }
+        guard case .grantEnds(let known)? = try listener.client.ask(.awaitGrantEnd(first)).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        let id = try listener.client.send(
+            .awaitGrantEnd(.with { ($0.connection, $0.known) = (nonce, known.number) }))
+        switch end {
+        case .lock: #expect(try stage.daemon.client().ask(.lock).isDone)
+        case .close: #expect(try stage.ask(.closeContext(.with { $0.contextID = context }), for: client).isDone)
+        case .execution:
+            try client.caller.executeNext("/usr/bin/sleep")
+            // Nobody is told of an exec: the next request for the client finds it.
+            #expect(try stage.ask(.status, for: client).cause == "client.changed")
+        case .death: client.caller.kill()
+        }
+        guard case .grantEnds(let ends)? = try listener.client.answer(to: id).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        #expect(ends.number != known.number)
+        #expect(try held(by: client) == ([.lock, .close].contains(end) ? [] : nil))
+        #expect(try held(by: other) == (end == .lock ? [] : [second]))
     }
 
     @Test func `what a door's clients were granted ends with its own registration, also when it asked for that`() throws

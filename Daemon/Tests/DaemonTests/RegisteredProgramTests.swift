@@ -71,12 +71,16 @@ import UnixSocket
         #expect(try second.ask(find(group)).right == right)
         #expect(try second.ask(find("")).refusal == .notFound, "it is none of the program's own")
         #expect(try second.ask(create(group)).refusal == .duplicate)
+        #expect(try second.ask(create("")).right?.application == "com.example.member", "a name is a group's own")
+        #expect(try second.ask(find(group)).right == right)
         let context = try second.openContext()
         #expect(try second.ask(.authorize(right.rightID, in: context)).factors == [])
         #expect(try second.ask(.sign(right.rightID, in: context), tail: WireRequest.OneOf_Body.digest).isDone)
 
         for other in [try stage.tool(outsider).client, try stage.stranger().greeted().client] {
-            for body in [find(group), create(group)] {
+            let removal = WireRequest.OneOf_Body.removeRight(
+                .with { ($0.which, $0.accessGroup) = (.identifier("shared"), group) })
+            for body in [find(group), create(group), .listRights(.with { $0.accessGroup = group }), removal] {
                 let answer = try other.ask(body)
                 #expect(answer.refusal == .missingEntitlement && answer.cause == "item.access-group")
             }

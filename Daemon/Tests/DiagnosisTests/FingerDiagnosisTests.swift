@@ -4,6 +4,7 @@ import FingerprintTestSupport
 import Foundation
 import GRDB
 import Glibc
+import HelperProcesses
 import OstiaryMessages
 import Owners
 import ProcessFacts
@@ -42,8 +43,8 @@ struct FingerDiagnosisTests {
     private static func broker(_ bus: String) throws -> BrokerFixture {
         try BrokerFixture(
             fingers: FingerSources(
-                systemBus: bus, serviceUserID: getuid(), templatesSocket: "/nowhere/templates",
-                templatesUserID: getuid()))
+                systemBus: bus, serviceUserID: getuid(),
+                templates: HelperSocketAddress(path: "/nowhere/templates", managerUserID: getuid())))
     }
 
     @Test func `a daemon that uses no fingers says that`() throws {

@@ -1,5 +1,4 @@
 import Cancellations
-import EnrolledTemplates
 import FingerprintTestSupport
 import FingerprintReader
 import Foundation
@@ -7,6 +6,8 @@ import Glibc
 import Synchronization
 import TerminalTestSupport
 import Testing
+
+@testable import EnrolledTemplates
 
 /// Changes of the templates are told as they happen.
 @Suite(.timeLimit(.minutes(10))) struct ChangeTests {
@@ -55,6 +56,51 @@ import Testing
         }
         _ = try told.waitForLast("it is gone") { $0 == .none }
         #expect(Set(told.all.map { $0.hexadecimal ?? "" }).count == 3)
+    }
+
+    /// Whether a user is there, and how often somebody asked.
+    private final class Presence: Sendable {
+        private let state = Mutex((isThere: false, count: 0))
+        var count: Int { state.withLock { $0.count } }
+        func set(_ isThere: Bool) { state.withLock { $0.isThere = isThere } }
+
+        func ask() -> Bool {
+            state.withLock { state in
+                state.count += 1
+                return state.isThere
+            }
+        }
+
+        func waitForQuestions() throws {
+            let former = count
+            try eventually("it was asked three times") { count >= former + 3 }
+        }
+    }
+
+    @Test func `the changes of a user who is not there take no helper, and a question is answered`() throws {
+        let helper = try TemplatesHelper()
+        try helper.write("first")
+        let (told, presence) = (Told(), Presence())
+        let client = helper.client { presence.ask() }
+        let follower = client.follow(lookingEvery: .milliseconds(20)) { told.add($0) }
+        defer { follower.stop() }
+        #expect(client.current().hexadecimal != nil)
+        try eventually("the question's helper has ended") { try helper.servingCount() == 0 }
+        try presence.waitForQuestions()
+        #expect(try helper.servingCount() == 0)
+        #expect(told.all.isEmpty)
+
+        presence.set(true)
+        let first = try told.waitForLast("the set is told") { $0.hexadecimal != nil }
+        try helper.write("second")
+        _ = try told.waitForLast("a change is told") { $0 != first }
+        #expect(try helper.servingCount() == 1)
+
+        presence.set(false)
+        // The helper ends by itself after ten minutes.
+        try helper.killServing()
+        try presence.waitForQuestions()
+        #expect(try helper.servingCount() == 0)
     }
 
     @Test func `files that are put back tell the first digest again`() throws {

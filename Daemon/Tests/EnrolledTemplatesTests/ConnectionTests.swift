@@ -83,7 +83,7 @@ import UnixSocket
     /// systemd's limit would let every user switch the socket off for all.
     @Test func `the installed socket does not fail because somebody connects often`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../packaging/systemd/ostiary-templates.socket").standardizedFileURL
+            .appendingPathComponent("../../../packaging/system/units/ostiary-templates.socket").standardizedFileURL
         let lines = try String(contentsOf: root, encoding: .utf8).split(separator: "\n")
         #expect(lines.contains("TriggerLimitIntervalSec=0"))
     }

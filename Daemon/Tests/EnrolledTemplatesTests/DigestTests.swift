@@ -1,8 +1,10 @@
+import Dispatch
 import EnrolledTemplates
 import FingerprintTestSupport
 import Foundation
 import Glibc
 import StoreTestSupport
+import Synchronization
 import TerminalTestSupport
 import Testing
 
@@ -141,6 +143,61 @@ import Testing
         try helper.write("of root")
         #expect(
             try python(Self.client, [helper.socketPath, "0"], asUser: 1) == "0104" + String(repeating: "0", count: 64))
+    }
+
+    // MARK: the machine's daemon
+
+    @Test func `the trusted account is told about each user, each with an own digest`() throws {
+        let helper = try TemplatesHelper(trusting: TemplatesHelper.userName)
+        try helper.write("finger")
+        try helper.write("finger of daemon", of: "daemon")
+        let own = try #require(helper.client().current().hexadecimal)
+        let other = try #require(helper.client(of: 1).current().hexadecimal)
+        #expect(other != own)
+        // Another owner's key.
+        #expect(try #require(helper.client(key: 8, of: 1).current().hexadecimal) != other)
+        // A number without a name.
+        #expect(helper.client(of: 54321).current() == .none)
+    }
+
+    @Test(arguments: [1, UInt32.max].filter { $0 != getuid() })
+    func `where another account is trusted, a caller is told about itself alone`(userID: UInt32) throws {
+        let helper = try TemplatesHelper(trusting: "nobody")
+        try helper.write("own")
+        try helper.write("of daemon", of: "daemon")
+        #expect(helper.client(of: userID).current() == .refused)
+        #expect(helper.client().current().hexadecimal != nil)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "only root can be another user"))
+    func `root and the owner of the templates are not trusted for it, and the trusted account is`() throws {
+        let helper = try TemplatesHelper(trusting: "daemon")
+        try helper.write("of root")
+        let nobody = "0104" + String(repeating: "0", count: 64)
+        #expect(try python(Self.client, [helper.socketPath, "0"], asUser: 65534) == nobody)
+        #expect(try python(Self.client, [helper.socketPath, "1"], asUser: 0) == nobody)
+        #expect(try python(Self.client, [helper.socketPath, "0"], asUser: 1).hasPrefix("0101"))
+    }
+
+    @Test func `where the trusted account does not exist, nobody is told anything`() throws {
+        let helper = try TemplatesHelper(trusting: "no-such-account")
+        try helper.write("own")
+        #expect(helper.client().current() == .silent)
+        #expect(helper.client(of: 1).current() == .silent)
+    }
+
+    @Test func `fifty questions at once are answered`() throws {
+        let helper = try TemplatesHelper(trusting: TemplatesHelper.userName)
+        try helper.write("of daemon", of: "daemon")
+        let client = helper.client(of: 1)
+        let answers = Mutex<[EnrolledSet]>([])
+        DispatchQueue.concurrentPerform(iterations: 50) { _ in
+            let answer = client.current(within: .seconds(60))
+            answers.withLock { $0.append(answer) }
+        }
+        let all = answers.withLock { $0 }
+        #expect(all.count == 50 && Set(all.map { $0.hexadecimal ?? "" }).count == 1 && all[0].hexadecimal != nil)
+        try eventually("no helper is left") { try helper.servingCount() == 0 }
     }
 
     // MARK: what is not as fprintd leaves it

@@ -1,5 +1,6 @@
 import Cancellations
 import FingerprintTestSupport
+import Foundation
 import Glibc
 import StoreTestSupport
 import SystemBusTestSupport
@@ -41,6 +42,56 @@ import Testing
     @Test func `without a finger`() throws {
         let stack = try FingerprintStack()
         #expect(stack.fingerprintReader().state() == .nothingEnrolled(Self.virtual))
+    }
+
+    // MARK: polkit
+
+    private static let verify = "net.reactivated.fprint.device.verify"
+    private static let setUserName = "net.reactivated.fprint.device.setusername"
+
+    private func claimFailure(of reader: FingerprintReader, for user: String?) throws -> ReaderFailure? {
+        let stop = try PollableCancellation()
+        do throws(ReaderFailure) { try reader.withClaim(for: user, until: stop) { _ in } } catch { return error }
+        return nil
+    }
+
+    /// The machine's daemon names its users, and a person's own daemon does not.
+    @Test(arguments: [[], [verify], [setUserName]])
+    func `a refusal of polkit for another user names the rule`(_ permitted: [String]) throws {
+        let stack = try FingerprintStack(permitting: permitted)
+        let reader = stack.fingerprintReader()
+        #expect(reader.state(for: "daemon") == .unusable(.deniedForOthers))
+        #expect(try claimFailure(of: reader, for: "daemon") == .deniedForOthers)
+        let own = permitted.contains(Self.verify)
+        #expect(reader.state() == (own ? .nothingEnrolled(Self.virtual) : .unusable(.denied)))
+        #expect(try claimFailure(of: reader, for: nil) == (own ? nil : .denied))
+    }
+
+    @Test func `with both actions of the rule, another user's reader is there`() throws {
+        let stack = try FingerprintStack(permitting: [Self.verify, Self.setUserName])
+        let reader = stack.fingerprintReader()
+        #expect(reader.state(for: "daemon") == .nothingEnrolled(Self.virtual))
+        #expect(try claimFailure(of: reader, for: "daemon") == nil)
+    }
+
+    @Test func `the words of that refusal say what is missing`() {
+        #expect(
+            ReaderFailure.deniedForOthers.explanation
+                == "The fingerprint service does not let the daemon verify for other users: 50-ostiary.rules is missing."
+        )
+        #expect(ReaderFailure.deniedForOthers.advice.contains("/usr/share/polkit-1/rules.d"))
+    }
+
+    @Test func `the rule permits what the daemon needs, and neither enrolment nor deletion`() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../packaging/system/polkit/50-ostiary.rules").standardizedFileURL
+        let rule = try String(contentsOf: path, encoding: .utf8)
+        let names = rule.matches(of: /"((?:net|org)\.[a-z._-]+)"/).map { String($0.1) }
+        #expect(
+            names == [
+                Self.verify, Self.setUserName, "org.debian.pcsc-lite.access_pcsc", "org.debian.pcsc-lite.access_card",
+            ])
+        #expect(rule.contains("subject.user === \"ostiary\""))
     }
 
     @Test func `with fingers, and with none again`() throws {

@@ -9,7 +9,7 @@ import TerminalTestSupport
 /// The real fprintd and polkitd on a bus of the test's own, with readers that libfprint plays. Ends with the value.
 ///
 /// polkitd becomes a user of its own, which only root can. Other users get dbusmock's stand-in, which permits everything, as polkitd
-/// permits root everything.
+/// permits root everything. The stand-in also plays a polkitd that refuses.
 ///
 /// Templates belong to the user as whom the test runs, and lie in a folder of the test's own.
 public final class FingerprintStack {
@@ -27,7 +27,10 @@ public final class FingerprintStack {
     /// - Parameters:
     ///   - readers: the last one is the default reader.
     ///   - isOnDemand: whether the bus starts fprintd when it is called, as it does on a real machine.
-    public init(_ readers: [VirtualReader] = [.verifying], isOnDemand: Bool = false) throws {
+    ///   - permitted: the only actions that polkit permits; nil for all.
+    public init(
+        _ readers: [VirtualReader] = [.verifying], isOnDemand: Bool = false, permitting permitted: [String]? = nil
+    ) throws {
         self.readers = readers
         let folder = try TestFolder()
         self.folder = folder
@@ -48,7 +51,7 @@ public final class FingerprintStack {
             let driver = "org.freedesktop.DBus"
             try bus.call(driver, "/org/freedesktop/DBus", driver + ".ReloadConfig")
         }
-        let isReal = geteuid() == 0
+        let isReal = geteuid() == 0 && permitted == nil
         polkit = try SpawnedProcess(
             isReal ? "/usr/lib/polkit-1/polkitd" : "/usr/bin/python3",
             isReal ? ["--no-debug"] : ["-m", "dbusmock", "--template", "polkitd"], environment: bus.environment)
@@ -56,9 +59,11 @@ public final class FingerprintStack {
         let name = "org.freedesktop.PolicyKit1"
         try eventually("polkitd has its name") { try Self.owns(name, bus) }
         if !isReal {
-            try eventually("the stand-in permits everything") {
+            let actions = permitted.map { $0.map { "'\($0)'" }.joined(separator: ", ") }
+            let call = actions.map { ("SetAllowed", "@as [\($0)]") } ?? ("AllowUnknown", "true")
+            try eventually("the stand-in knows what it permits") {
                 (try? bus.call(
-                    name, "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.DBus.Mock.AllowUnknown", ["true"]))
+                    name, "/org/freedesktop/PolicyKit1/Authority", "org.freedesktop.DBus.Mock.\(call.0)", [call.1]))
                     != nil
             }
         }

@@ -16,7 +16,8 @@ public final class TemplatesHelper {
     /// - Parameters:
     ///   - folder: nil for one of the test's own.
     ///   - userID: as whom it runs; nil for the test's user.
-    public init(folder: String? = nil, asUser userID: UInt32? = nil) throws {
+    ///   - trusted: the name of the account that may ask for any user; nil for none.
+    public init(folder: String? = nil, asUser userID: UInt32? = nil, trusting trusted: String? = nil) throws {
         place = try TestFolder()
         self.folder = folder ?? place.path("fprint")
         // Other users connect; the socket's folder may be one that only they can write.
@@ -28,7 +29,7 @@ public final class TemplatesHelper {
             wrapper + [
                 "/usr/bin/systemd-socket-activate", "--accept", "--inetd", "--listen=\(socketPath)",
                 Build.program("ostiary-templates"), self.folder,
-            ]
+            ] + [trusted].compactMap(\.self)
         process = try SpawnedProcess(command[0], Array(command.dropFirst()))
         try eventually("the helper's socket is there") { access(socketPath, F_OK) == 0 }
         try eventually("somebody listens at it") { (try? UnixSocket.connect(to: socketPath)) != nil }
@@ -38,9 +39,14 @@ public final class TemplatesHelper {
     /// The name that fprintd files the test's templates under.
     public static let userName = String(cString: getpwuid(getuid()).pointee.pw_name)
 
-    public func client(key: UInt8 = 7) -> EnrolledTemplates {
+    /// - Parameter userID: the owner of the templates; nil for the test's user.
+    public func client(
+        key: UInt8 = 7, of userID: UInt32? = nil, isFollowed: @escaping @Sendable () -> Bool = { true }
+    ) -> EnrolledTemplates {
         EnrolledTemplates(
-            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), of: getuid(), serverUserID: getuid())
+            socketPath: socketPath, key: [UInt8](repeating: key, count: 32), of: userID ?? getuid(),
+            serverUserID: getuid(),
+            isFollowed: isFollowed)
     }
 
     /// Writes a template of the test's user, or of another one, where fprintd would.

@@ -46,6 +46,28 @@ extension Helper {
         #expect(isSent, sourceLocation: location)
     }
 
+    borrowing func pass(_ text: String, _ descriptors: [CInt]) -> Bool {
+        send(Array(text.utf8), passing: descriptors)
+    }
+
+    borrowing func text() -> String? {
+        guard case .bytes(let bytes) = receive(atMost: 1024) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// What came, with the first byte behind each descriptor.
+    borrowing func received(atMost limit: Int, expecting count: Int) -> String {
+        switch receive(atMost: limit, expecting: count) {
+        case .message(let bytes, let descriptors):
+            var read = [UInt8](repeating: 0, count: descriptors.count)
+            for (index, descriptor) in descriptors.enumerated() { _ = Glibc.read(descriptor.number, &read[index], 1) }
+            return "\(bytes.count) bytes, " + read.map { "\($0)" }.joined(separator: " ")
+        case .ended: return "ended"
+        case .tooLong: return "too long"
+        case .surplusDescriptors: return "surplus"
+        }
+    }
+
     consuming func expectEnd(_ location: SourceLocation = #_sourceLocation) {
         let isGone = end()
         #expect(isGone, sourceLocation: location)
@@ -108,6 +130,56 @@ struct HelperTests {
         defer { withExtendedLifetime(stage) {} }
         let helper = try stage.start()
         #expect(try helper.ask("listen") == ".")
+        helper.expectEnd()
+    }
+
+    // MARK: descriptors with messages
+
+    @Test(arguments: Way.allCases) func `descriptors go to it with a message, in order`(way: Way) throws {
+        let stage = try Stage(way)
+        defer { withExtendedLifetime(stage) {} }
+        let helper = try stage.start()
+        let first = try PipeEnds()
+        let second = try PipeEnds()
+        #expect(write(first.writer.number, [41], 1) == 1 && write(second.writer.number, [42], 1) == 1)
+        let areTwoPassed = helper.pass("passed", [first.reader.number, second.reader.number])
+        #expect(areTwoPassed)
+        #expect(helper.text() == "41 42.")
+        #expect(try helper.ask("passed") == ".")
+        // More than a message can carry are not sent, and the helper is as before.
+        let areFourPassed = helper.pass("passed", [CInt](repeating: first.reader.number, count: 4))
+        #expect(!areFourPassed)
+        #expect(try helper.ask("echo here") == "here")
+        helper.expectEnd()
+    }
+
+    @Test(arguments: Way.allCases) func `descriptors come from it with a message, in order`(way: Way) throws {
+        let stage = try Stage(way)
+        defer { withExtendedLifetime(stage) {} }
+        let helper = try stage.start()
+        helper.tell("give 3 5")
+        #expect(helper.received(atMost: 5, expecting: 3) == "5 bytes, 1 2 3")
+        helper.tell("give 2 5")
+        #expect(helper.received(atMost: 5, expecting: 3) == "5 bytes, 1 2")
+        helper.tell("echo none")
+        #expect(helper.received(atMost: 5, expecting: 1) == "4 bytes, ")
+        helper.expectEnd()
+    }
+
+    @Test(arguments: Way.allCases) func `a message with other descriptors than expected leaves none here`(
+        way: Way
+    ) throws {
+        let stage = try Stage(way)
+        defer { withExtendedLifetime(stage) {} }
+        let helper = try stage.start()
+        helper.tell("give 2 5")
+        #expect(helper.received(atMost: 5, expecting: 1) == "surplus")
+        helper.tell("give 1 6")
+        #expect(helper.received(atMost: 5, expecting: 1) == "too long")
+        helper.tell("give 1 5")
+        #expect(helper.receive(atMost: 5) == .bytes([7, 7, 7, 7, 7]))
+        helper.tell("die")
+        #expect(helper.received(atMost: 5, expecting: 1) == "ended")
         helper.expectEnd()
     }
 

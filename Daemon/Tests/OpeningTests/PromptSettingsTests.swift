@@ -1,5 +1,8 @@
+import BrokerTestSupport
+import HelperProcesses
 import Opening
 import Owners
+import ProcessFacts
 import Prompting
 import Settings
 import Testing
@@ -15,7 +18,9 @@ struct PromptSettingsTests {
         (prompts.display, prompts.waylandDisplay, prompts.xAuthority) = (":7", "wayland-7", "/authority")
         return BrokerConfiguration(
             runsAs: Self.daemon, serves: .anybody(closing: .never), stateDirectory: "/nonexistent",
-            promptProgram: "/nonexistent/ostiary-prompt", prompts: prompts, version: "test", systemBus: systemBus)
+            helpers: .missing, facts: KernelFacts(), sessionRecords: LogindSessions.ofMachine, prompts: prompts,
+            version: "test",
+            systemBus: systemBus)
     }
 
     @Test func `the configured display is that of the daemon's user alone`() {

@@ -3,10 +3,14 @@ import Dispatch
 import Enclave
 import Foundation
 import GRDB
+import HelperProcesses
 import KeySlots
 import Logging
 import Opening
 import OwnerKeys
+import ProcessFacts
+import PromptProtocol
+import Prompting
 import SessionLocks
 import Settings
 import StoreTestSupport
@@ -224,6 +228,31 @@ struct OwnerRegistryTests {
         #expect(again.account.ring.privateHalves.count == 3)
     }
 
+    /// A prompter that notes whom it forgets.
+    private final class Forgetting: Prompter {
+        let forgotten = Mutex<[UInt32]>([])
+
+        func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+            .unavailable(.notInteractive)
+        }
+
+        func forget(_ userID: UInt32) { forgotten.withLock { $0.append(userID) } }
+    }
+
+    @Test func `takes the user's prompter along when it is closed`() throws {
+        let prompter = Forgetting()
+        let fixture = try BrokerFixture(
+            serves: .anybody(closing: .after(Self.wait) { _ in false }), asking: { _ in prompter })
+        let owners = fixture.broker.opened.owners
+        let grace = try owners.enter(Self.grace)
+        _ = try visit(Self.ada, owners)
+        fixture.clock.advance(by: Self.wait - .seconds(1))
+        #expect(prompter.forgotten.withLock { $0 }.isEmpty)
+        fixture.clock.advance(by: .seconds(1))
+        #expect(prompter.forgotten.withLock { $0 } == [Self.ada.id])
+        withExtendedLifetime(grace) {}
+    }
+
     @Test func `is not closed while somebody is there, and the wait begins with the last who leaves`() throws {
         let fixture = try closingFixture()
         let owners = fixture.broker.opened.owners
@@ -369,7 +398,8 @@ struct OwnerRegistryTests {
         for user in [present, Self.ada] { _ = try visit(user, owners) }
         fixture.close()
         let configuration = BrokerConfiguration(
-            runsAs: present, stateDirectory: fixture.stateDirectory, promptProgram: "/nonexistent",
+            runsAs: present, stateDirectory: fixture.stateDirectory, helpers: .missing,
+            facts: KernelFacts(), sessionRecords: LogindSessions.ofMachine,
             prompts: fixture.broker.configuration.prompts, version: "test")
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         #expect(

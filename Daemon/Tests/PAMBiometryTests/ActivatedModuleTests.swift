@@ -46,6 +46,38 @@ struct ActivatedModuleTests {
         try eventually("no helper outlives its attempt") { helper.helpers().isEmpty }
     }
 
+    /// The helper of the machine's daemon: the account `ostiary-pam` exists in a password database of the test's own, in a mount
+    /// namespace.
+    private func machineHelper() throws -> ActivatedHelper {
+        let database = services.folder.path("passwd")
+        let entries = try String(contentsOfFile: "/etc/passwd", encoding: .utf8)
+        let entry = "ostiary-pam:x:54321:54321::/nonexistent:/usr/sbin/nologin\n"
+        try Data((entries + entry).utf8).write(to: URL(fileURLWithPath: database))
+        try #require(chmod(database, 0o644) == 0)
+        let script =
+            "mount --bind \"$0\" /etc/passwd && exec setpriv --reuid=54321 --regid=54321 --clear-groups \"$1\""
+        return try ActivatedHelper(
+            "/usr/bin/unshare",
+            [
+                "--mount", "--propagation", "private", "/bin/sh", "-c", script, database,
+                Build.program("ostiary-pam"),
+            ], expecting: 54321)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root has other accounts and mount namespaces"))
+    func `under its own account it authenticates each user, and under another one only that user`() throws {
+        try services.writeScript("echo $PAM_USER")
+        let machine = try machineHelper()
+        for user in ["nobody", "daemon", "ostiary-pam"] {
+            var texts: [String] = []
+            #expect(try recognize(machine.road, of: user) { texts.append($0.text.string) } == .success(.recognized))
+            #expect(texts == [user])
+        }
+        let other = try ActivatedHelper(Build.program("ostiary-pam"), asUser: 65534)
+        #expect(try recognize(other.road, of: "nobody") == .success(.recognized))
+        #expect(try recognize(other.road, of: "daemon") == .failure(.otherUser))
+    }
+
     @Test func `a cancel ends the helper and all that its module has started`() throws {
         try services.writeStarter("sleep 1000")
         let stop = try PollableCancellation()

@@ -40,6 +40,22 @@ import Testing
         #expect(Self.request.mayCome(from: 1000, to: 0))
     }
 
+    @Test func `only root's helper and that of the machine's daemon take another user's name`() {
+        let named = PAMRequest(service: "face", folder: "/etc/pam.d", user: "ada", trustedUserID: 0)
+        for isActivated in [false, true] {
+            for (account, isRoot, may) in [
+                ("ada", false, true), ("bob", false, false), ("root", true, true), ("ostiary-pam", false, isActivated),
+                ("Ostiary-pam", false, false), ("ostiary", false, false), ("", false, false),
+            ] {
+                #expect(named.mayName(to: account, isRoot: isRoot, isActivated: isActivated) == may)
+                #expect(Self.request.mayName(to: account, isRoot: isRoot, isActivated: isActivated))
+            }
+        }
+        // Two spellings of one name for people, and two users.
+        let composed = PAMRequest(service: "face", folder: "/etc/pam.d", user: "ad\u{E1}", trustedUserID: 0)
+        #expect(!composed.mayName(to: "ada\u{301}", isRoot: false, isActivated: true))
+    }
+
     @Test func `a request that is too long is none`() {
         let name = String(repeating: "a", count: PAMRequest.maximumByteCount)
         #expect(PAMRequest(service: name, folder: "/", user: nil, trustedUserID: 0).bytes == nil)

@@ -18,11 +18,14 @@ extension RealPromptTests {
             sheet = try ActivatedHelper(Build.sheet)
         }
 
-        private var helpers: PromptHelpers { PromptHelpers(prompt: prompt.road, sheet: sheet.road) }
+        private var helpers: HelperRoads {
+            var helpers = HelperRoads.beside(program: "/nonexistent/ostiaryd")
+            (helpers.prompt, helpers.sheet) = (prompt.road, sheet.road)
+            return helpers
+        }
 
         private var terminalPrompter: ProcessPrompter {
-            ProcessPrompter(program: "/nonexistent", configuration: PromptConfiguration(), userID: geteuid())
-                .reaching(helpers)
+            ProcessPrompter(over: helpers, configuration: PromptConfiguration(), userID: geteuid())
         }
 
         @Test func `what is typed on the caller's terminal comes back, and the terminal is as before`() throws {
@@ -58,6 +61,33 @@ extension RealPromptTests {
             #expect(terminal.isAsBefore)
         }
 
+        @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+        func `a prompt whose first thread is stuck ends after its connection`() throws {
+            let terminal = try PseudoTerminal()
+            let process = try CallerProcess(on: terminal)
+            let asking = try Asking(terminalPrompter, .passcode, on: process.caller(terminal.slave))
+            terminal.waitFor("Passcode: ")
+            let frozen = try FrozenThread(of: #require(prompt.helpers().first))
+            asking.cancellation.cancel(because: .clientGone)
+            #expect(asking.wait(seconds: 30) != .stillAsking)
+            try eventually("no prompt is left") { prompt.helpers().isEmpty }
+            #expect(terminal.isAsBefore)
+            withExtendedLifetime(frozen) {}
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+        func `a sheet whose first thread is stuck ends after its connection`() throws {
+            let stage = try SheetStage()
+            let asking = try Asking(stage.prompter(over: helpers), .passcode, on: stage.caller)
+            try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
+            let frozen = try FrozenThread(of: #require(sheet.helpers().first))
+            asking.cancellation.cancel(because: .clientGone)
+            #expect(asking.wait(seconds: 30) != .stillAsking)
+            try eventually("no sheet is left") { sheet.helpers().isEmpty }
+            try eventually("nor its window") { !stage.server.hasSheet }
+            withExtendedLifetime(frozen) {}
+        }
+
         @Test func `without the service nobody is asked`() throws {
             let terminal = try PseudoTerminal()
             let process = try CallerProcess(on: terminal)
@@ -71,7 +101,7 @@ extension RealPromptTests {
 
         @Test func `what is typed into a sheet comes back`() throws {
             let stage = try SheetStage()
-            let prompter = stage.prompter().reaching(helpers)
+            let prompter = stage.prompter(over: helpers)
             let asking = try Asking(prompter, .passcode, on: stage.caller)
             try eventually("the sheet is visible") { asking.isShown || asking.wait(seconds: 0) != .stillAsking }
             try stage.server.focusSheet()
@@ -80,6 +110,37 @@ extension RealPromptTests {
             #expect(asking.wait() == .entered("correct horse", .passcode))
             try eventually("the window goes with the answer") { !stage.server.hasSheet }
             try eventually("no sheet is left") { sheet.helpers().isEmpty }
+        }
+
+        @Test func `a held sheet ends before another question is drawn, though nobody may kill it`() throws {
+            let stage = try SheetStage()
+            let prompter = stage.prompter(over: helpers)
+            let asking = try Asking(prompter, .passcode, on: stage.caller, holdingSheet: true)
+            try eventually("the sheet is visible") { asking.isShown }
+            try stage.server.focusSheet()
+            try stage.server.type("wrong")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("wrong", .passcode))
+            let held = try #require(sheet.helpers().first)
+            let next = try Asking(prompter, .passcode, on: stage.caller)
+            try eventually("the next one is visible") { next.isShown }
+            #expect(!sheet.helpers().contains(held))
+            next.cancellation.cancel(because: .proved)
+            #expect(next.wait() == .interrupted(.proved))
+            #expect(sheet.helpers().isEmpty, "the answer of a sensor takes the window away")
+            asking.dropSheet()
+        }
+
+        @Test func `a held sheet that is dropped loses its connection and goes`() throws {
+            let stage = try SheetStage()
+            let asking = try Asking(stage.prompter(over: helpers), .passcode, on: stage.caller, holdingSheet: true)
+            try eventually("the sheet is visible") { asking.isShown }
+            try stage.server.focusSheet()
+            try stage.server.type("wrong")
+            try stage.server.press("Return")
+            #expect(asking.wait() == .entered("wrong", .passcode))
+            asking.dropSheet()
+            try eventually("the window goes") { !stage.server.hasSheet && sheet.helpers().isEmpty }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessFacts
 @testable import Prompting
 import Settings
 import StoreTestSupport
@@ -38,10 +39,13 @@ extension RealPromptTests {
         ) -> String {
             let finder = DisplayFinder(
                 configuration: configuration, buses: SessionBuses(system: system.path, user: user.path),
-                userID: geteuid(), runtimeFolder: folder.path(""), x11Folder: x11Folder ?? folder.path(""))
+                userID: geteuid(), sessions: LogindSessions(systemBus: system.path, facts: KernelFacts()),
+                runtimeFolder: folder.path(""), x11Folder: x11Folder ?? folder.path(""))
             switch finder.find() {
             case .success(.wayland): return "wayland"
-            case .success(.x11(let name, let authority)): return "x11 \(name) \(authority ?? "-")"
+            case .success(.x11(let name, .unneeded)): return "x11 \(name) -"
+            case .success(.x11(let name, .file(let path))): return "x11 \(name) \(path)"
+            case .success(.x11(let name, .copy)): return "x11 \(name) copy"
             case .failure(let refusal): return "\(refusal)"
             }
         }

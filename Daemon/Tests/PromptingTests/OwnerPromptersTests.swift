@@ -17,6 +17,8 @@ import Testing
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
             userID == 7 ? .sessionLocked : nil
         }
+
+        func isAtMachine(_ userID: UInt32) -> Bool { true }
     }
 
     private static func prompter(of userID: UInt32) -> ProcessPrompter {
@@ -37,6 +39,20 @@ import Testing
             #expect(prompters.laterSensorRefusal(ofProcess: 1, of: userID)() == (userID == 7 ? .sessionLocked : nil))
         }
         #expect(made.withLock { $0 } == [7, 8])
+    }
+
+    @Test func `a user's prompter is forgotten with the account, and made again at the next question`() {
+        let made = Mutex<[UInt32]>([])
+        let prompters = OwnerPrompters { userID in
+            made.withLock { $0.append(userID) }
+            return Self.prompter(of: userID)
+        }
+        func look() { for userID in [7, 8] as [UInt32] { _ = prompters.sensorRefusal(ofProcess: 1, of: userID) } }
+        look()
+        PromptQueue(prompters).forget(7)
+        #expect(made.withLock { $0 } == [7, 8])
+        look()
+        #expect(made.withLock { $0 } == [7, 8, 7])
     }
 
     @Test func `the prompter of one user asks no other one`() {

@@ -112,7 +112,7 @@ import UnixSocket
             (.repeatApplicationPassword, .applicationPassword), (.confirmation(warning: DisplayText("x")), nil),
             (.sensor, nil), (.keyPIN, .keyPIN), (.newKeyPIN, .keyPIN), (.repeatKeyPIN, .keyPIN),
             (.ownerPassword, .ownerPassword),
-            (.choice([DisplayText("x")]), .choice),
+            (.choice([DisplayText("x")]), .choice), (.newSign, .sign),
         ]
         for (kind, factor) in kinds { #expect(kind.factor == factor) }
     }
@@ -260,6 +260,7 @@ import UnixSocket
         case .success(.pinentry): "dialog"
         case .success(.terminal): "terminal"
         case .success(.sheet): "sheet"
+        case .success(.trustedPlace): "trusted place"
         case .failure(let reason): "\(reason)"
         }
     }

@@ -267,6 +267,16 @@ extension RealPromptTests {
             #expect(look() == .unknownSession)
         }
 
+        @Test func `a user has a session of any kind, or none`() throws {
+            #expect(sessions.hasSession(of: user))
+            #expect(!sessions.hasSession(of: user + 1))
+            try logind.addSession("another", of: user + 1, isActive: false, isRemote: true)
+            #expect(sessions.hasSession(of: user + 1))
+            logind.stop()
+            try eventually("logind is gone") { !sessions.hasSession(of: user) }
+            #expect(!LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).hasSession(of: user))
+        }
+
         @Test func `without logind, and without a bus, nobody is known to sit here`() throws {
             try logind.addSession("here", of: user)
             logind.stop()
@@ -274,7 +284,8 @@ extension RealPromptTests {
             bus.stop()
             #expect(refusal(10) == .unknownSession)
             #expect(
-                LogindSessions(systemBus: "/nowhere/bus").refusal(ofProcess: 10, of: user) == .unknownSession)
+                LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).refusal(ofProcess: 10, of: user)
+                    == .unknownSession)
         }
     }
 }

@@ -1,5 +1,6 @@
 import ExactNames
 import Glibc
+import HelperProcesses
 import ProcessFacts
 import Prompting
 import PromptProtocol
@@ -25,14 +26,15 @@ struct SheetStage {
     }
 
     func prompter(
-        seconds: Int = 60, _ configure: (inout PromptConfiguration) -> Void = { _ in }
+        seconds: Int = 60, over helpers: HelperRoads = .beside(program: Build.prompt),
+        _ configure: (inout PromptConfiguration) -> Void = { _ in }
     ) -> ProcessPrompter {
         var configuration = PromptConfiguration()
         configuration.frontEnds = [.sheet]
         configuration.display = server.display
         configuration.timeLimitSeconds = seconds
         configure(&configuration)
-        return Self.prompter(of: geteuid(), configuration, buses)
+        return Self.prompter(of: geteuid(), configuration, buses, helpers)
     }
 
     /// Asks every user on this display.
@@ -44,10 +46,11 @@ struct SheetStage {
     }
 
     private static func prompter(
-        of userID: UInt32, _ configuration: PromptConfiguration, _ buses: SessionBuses
+        of userID: UInt32, _ configuration: PromptConfiguration, _ buses: SessionBuses,
+        _ helpers: HelperRoads = .beside(program: Build.prompt)
     ) -> ProcessPrompter {
         ProcessPrompter(
-            program: Build.prompt, configuration: configuration, userID: userID, buses: buses,
+            helpers, configuration: configuration, userID: userID, facts: KernelFacts(), buses: buses,
             sessions: SeatedPerson())
     }
 

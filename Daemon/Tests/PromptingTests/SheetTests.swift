@@ -203,7 +203,9 @@ extension RealPromptTests {
         @Test func `a display that does not answer is refused in time`() throws {
             server.stop()
             defer { server.resume() }
-            let asking = try Asking(prompter(), .passcode, on: caller)
+            var impatient = prompter()
+            impatient.drawPatience = .seconds(1)
+            let asking = try Asking(impatient, .passcode, on: caller)
             #expect(asking.wait(seconds: 20) == .unavailable(.displayRefused(.noAnswer)))
             #expect(!asking.isShown && sheets.isEmpty)
         }

@@ -57,6 +57,26 @@ import Testing
         #expect(text.spoken.contains("אב\\u{202e}גד"))
     }
 
+    @Test(arguments: ProgramLabel.allCases) func `a label stands with its meaning behind the program's name`(
+        label: ProgramLabel
+    ) throws {
+        func request(_ label: ProgramLabel?) -> PromptRequest {
+            PromptRequest(
+                question: Self.question("read a keychain item"), program: DisplayText("/usr/bin/git"), label: label,
+                processID: 77, frontEnd: .terminal, timeLimitSeconds: 60)
+        }
+        let labelled = request(label)
+        #expect(try PromptRequest(decoding: labelled.encoded()) == labelled)
+        let sheet = SheetText(request: labelled, phrases: .english).facts[0]
+        #expect(sheet.label == "Identity" && sheet.lines == [label.words] && !sheet.isOfProgram)
+        let terminal = PromptText(request: labelled).facts[1]
+        #expect(terminal.label == "Identity" && terminal.text == label.words && terminal.isOfOstiary)
+        #expect(label.words.hasPrefix(label.rawValue + ": "))
+        // A daemon that says nothing of trust sends what it sent before there were labels.
+        #expect(!String(decoding: try request(nil).encoded(), as: UTF8.self).contains("label"))
+        #expect(!PromptText(request: request(nil)).facts.contains { $0.label == "Identity" })
+    }
+
     // MARK: lines to sign
 
     @Test(
@@ -176,7 +196,7 @@ import Testing
                     processID: 1,
                     frontEnd: .terminal, timeLimitSeconds: 5))
         }
-        let labels = PromptSensor.Kind.allCases.map(PromptText.label)
+        let labels = PromptSensor.Kind.allCases.map(PromptText.label) + ProgramLabel.allCases.map(\.words)
         return Set(
             direct + texts.flatMap { [$0.heading, $0.field] } + labels + SheetText.actions.keys
                 + SheetText.actions.values + PhraseBook.sentences

@@ -63,6 +63,31 @@ extension RealPromptTests {
             process = try CallerProcess(on: terminal)
         }
 
+        private struct Logins: SessionRecords {
+            let line: String
+
+            func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { nil }
+            func isAtMachine(_ userID: UInt32) -> Bool { true }
+            func hasLogin(of userID: UInt32, on line: String) -> Bool { userID == getuid() && line == self.line }
+        }
+
+        /// systemd may be built without utmp.
+        @Test func `a login that logind alone knows counts where it is asked`() throws {
+            let facts = PlayedFacts.login(of: 1, on: "nowhere")
+            let (caller, slave) = (try process.caller(terminal.slave), terminal.slave)
+            let line = String(terminal.path.dropFirst("/dev/".count))
+            for (sessions, isLogin) in [
+                (Logins(line: line), true), (Logins(line: "tty1"), false), (nil, false),
+            ] as [(Logins?, Bool)] {
+                let check = TerminalCheck(policy: .login, facts: facts, sessions: sessions)
+                if isLogin {
+                    #expect(throws: Never.self) { _ = try check.verify(slave, of: caller) }
+                } else {
+                    #expect(throws: TerminalRefusal.noLogin) { _ = try check.verify(slave, of: caller) }
+                }
+            }
+        }
+
         private func refusal(
             _ descriptor: SharedDescriptor, _ caller: PromptCaller, _ policy: TerminalPolicy = .any,
             facts: any CallerFacts = KernelFacts()
@@ -74,7 +99,8 @@ extension RealPromptTests {
         }
 
         @Test func `the caller's own terminal is accepted under its own name`() throws {
-            let verified = try TerminalCheck(policy: .any).verify(terminal.slave, of: process.caller(nil))
+            let verified = try TerminalCheck(policy: .any, facts: KernelFacts()).verify(
+                terminal.slave, of: process.caller(nil))
             #expect(verified.path == terminal.path)
         }
 

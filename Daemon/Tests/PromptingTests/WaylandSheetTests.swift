@@ -29,11 +29,11 @@ extension RealPromptTests {
                 program: Build.prompt, configuration: configuration, userID: geteuid(), sessions: SeatedPerson())
         }
 
-        private func start(_ display: String? = nil) throws -> Asking {
+        private func start(_ prompter: ProcessPrompter? = nil) throws -> Asking {
             let caller = PromptCaller(
                 processID: process.processID, process: try? KernelFacts().hold(process.processID), userID: getuid(),
                 program: "/usr/bin/asker", terminal: nil)
-            return try Asking(prompter(display), .passcode, on: caller)
+            return try Asking(prompter ?? self.prompter(), .passcode, on: caller)
         }
 
         private func ask() throws -> Asking {
@@ -64,7 +64,9 @@ extension RealPromptTests {
         @Test func `a compositor that accepts and does not answer is refused in time`() throws {
             let folder = try TestFolder()
             let silent = try UnixSocket.listen(at: folder.path("silent"))
-            let asking = try start(folder.path("silent"))
+            var impatient = prompter(folder.path("silent"))
+            impatient.drawPatience = .seconds(1)
+            let asking = try start(impatient)
             #expect(asking.wait(seconds: 20) == .unavailable(.displayRefused(.noAnswer)))
             #expect(!asking.isShown && runningPrompts(named: "ostiary-sheet").isEmpty)
             withExtendedLifetime(silent) {}

@@ -1,11 +1,13 @@
 import AuthenticatorRequests
 import Cancellations
+import Dispatch
 import Foundation
 import Glibc
 import HelperProcesses
 import HelperTestSupport
 import SecurityKeyTestSupport
 import StoreTestSupport
+import Synchronization
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -79,6 +81,67 @@ struct ActivatedHelperTests {
         #expect(second.steps.first == .waiting)
         #expect(engine.memory.count == 1)
         withExtendedLifetime(key) {}
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root stops a thread of a program that forbids it"))
+    func `a helper whose first thread is stuck ends after its connection`() throws {
+        let finger = TestFinger(touches: 0)
+        let key = try fixture.plugIn(FIDO2Engine(finger))
+        let (helper, cancellation) = (helper, Cancellation())
+        let asked = DispatchSemaphore(value: 0)
+        let question = ScriptedQuestion(onStep: { step in
+            guard case .touch = step else { return }
+            Thread.detachNewThread {
+                while finger.waitCount == 0 { usleep(5_000) }
+                asked.signal()
+            }
+        })
+        let (keys, ended) = (keys(helper.road), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            _ = try? keys.create(KeyFixture.creation(), with: question, until: cancellation)
+            ended.signal()
+        }
+        try #require(asked.wait(timeout: .now() + 60) == .success)
+        let frozen = try FrozenThread(of: #require(helper.helpers().first))
+        cancellation.cancel()
+        #expect(ended.wait(timeout: .now() + 60) == .success)
+        try eventually("it is gone") { helper.helpers().isEmpty }
+        withExtendedLifetime((key, frozen)) {}
+    }
+
+    @Test func `helpers that do not end are waited for together`() throws {
+        let fingers = (1...6).map { _ in TestFinger(touches: 0) }
+        let plugged = try fingers.enumerated().map { number, finger in
+            try fixture.plugIn(FIDO2Engine(finger), named: "key\(number)")
+        }
+        let (helper, cancellation) = (helper, Cancellation())
+        let end = Ended()
+        let question = ScriptedQuestion(onStep: { step in
+            guard step == .touch(device: nil) else { return }
+            Thread.detachNewThread {
+                while fingers.contains(where: { $0.waitCount == 0 }) { usleep(5_000) }
+                // Nothing ends them now, and the daemon may not kill them.
+                for process in helper.helpers() { kill(process, SIGSTOP) }
+                end.begin()
+                cancellation.cancel()
+            }
+        })
+        #expect(throws: CredentialRefusal.cancelled) {
+            try keys(helper.road).create(KeyFixture.creation(), with: question, until: cancellation)
+        }
+        // One after the other they would take six times the limit.
+        #expect(try #require(end.duration) < HelperProcessLimits.end * 4)
+        #expect(helper.helpers().count == 6, "none of them has ended")
+        for process in helper.helpers() { kill(process, SIGCONT) }
+        try eventually("they end after their connections") { helper.helpers().isEmpty }
+        withExtendedLifetime(plugged) {}
+    }
+
+    /// When the end of a question began.
+    private final class Ended: Sendable {
+        private let begun = Mutex<ContinuousClock.Instant?>(nil)
+        func begin() { begun.withLock { $0 = .now } }
+        var duration: Duration? { begun.withLock { $0 }.map { $0.duration(to: .now) } }
     }
 
     @Test func `a further key without a helper is left out, and the first one goes on`() throws {

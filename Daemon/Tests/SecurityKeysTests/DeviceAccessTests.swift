@@ -2,12 +2,14 @@ import AuthenticatorRequests
 import CExtendedAttributes
 import Foundation
 import Glibc
+import HelperProcesses
 import SecurityKeyProtocol
 import SecurityKeyTestSupport
 import StoreTestSupport
 import Testing
 import UnixSocket
 
+@testable import KeyDevices
 @testable import SecurityKeys
 
 /// The users of a device, for a daemon that serves several users.
@@ -100,10 +102,10 @@ import UnixSocket
 
     @Test func `a user to whom no card is shown is not asked to hold one`() {
         #expect(CardPorts().absence(for: Self.stranger) == .insert)
-        #expect(MachinePorts().absence(for: Self.stranger) == .insert)
+        #expect(MachinePorts(for: .spawned(program: "/nonexistent")).absence(for: Self.stranger) == .insert)
         let port = SecurityKeyPort(identifier: "reader#1", name: "reader", road: .nfc)
         #expect(throws: SystemCallError("open", subject: "reader", code: EACCES)) {
-            _ = try CardPorts().open(port, for: Self.stranger)
+            _ = try CardPorts().place(of: port, for: Self.stranger)
         }
     }
 

@@ -69,6 +69,13 @@ import UnixSocket
         #expect(helper.wait() == .exited(0))
     }
 
+    @Test func `with a key it opens no other one`() throws {
+        let name = try #require(HIDRawName("hidraw3".utf8))
+        let opening = KeyOpening(name, for: getuid()).bytes
+        #expect(Glibc.send(channel.number, opening, opening.count, 0) == opening.count)
+        #expect(helper.wait() == .exited(0))
+    }
+
     @Test func `it ends when a second request comes before the first is answered`() throws {
         #expect(send(.select))
         #expect(send(.describe))
@@ -121,5 +128,19 @@ import UnixSocket
     func `any other call ends the process`(_ deed: String) throws {
         let process = try SpawnedProcess(Build.program("filter-breaker"), [deed])
         #expect(process.wait() == .killed(signal: SIGSYS, leftCore: false))
+    }
+}
+
+/// The calls that the daemon of the machine gives up, in a program that gives up the same.
+@Suite(.timeLimit(.minutes(10))) struct DeniedCallsTests {
+    @Test(arguments: ["spawn", "execute", "spawn-in-older-thread"])
+    func `no program is started any more`(_ deed: String) throws {
+        let process = try SpawnedProcess(Build.program("filter-breaker"), ["denied", deed])
+        #expect(process.wait() == .exited(EPERM))
+    }
+
+    @Test func `other calls go on`() throws {
+        let process = try SpawnedProcess(Build.program("filter-breaker"), ["denied", "open"])
+        #expect(process.wait() == .exited(0))
     }
 }

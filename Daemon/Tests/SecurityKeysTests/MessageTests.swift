@@ -1,5 +1,6 @@
 import CTAPHID
 import Glibc
+import KeyDevices
 import SecretMemory
 import SecurityKeyProtocol
 import Testing
@@ -112,6 +113,50 @@ import UnixSocket
     }
 
     struct NoFrame: Error {}
+
+    // MARK: names
+
+    private static let opening: [UInt8] = [0x4F, 0, 0, 0x03, 0xE8, 7] + Array("hidraw3".utf8)
+
+    @Test func `a name and a user are told in these bytes`() throws {
+        let name = try #require(HIDRawName("hidraw3".utf8))
+        #expect(KeyOpening(name, for: 1000).bytes == Self.opening)
+        #expect(KeyOpening(decoding: Self.opening) == KeyOpening(name, for: 1000))
+        for count in 0..<Self.opening.count { #expect(KeyOpening(decoding: Array(Self.opening[..<count])) == nil) }
+        #expect(KeyOpening(decoding: Self.opening + [0]) == nil)
+        #expect(KeyOpening(decoding: [0x4E] + Self.opening.dropFirst()) == nil)
+    }
+
+    @Test(arguments: ["hidraw0", "hidraw9", "hidraw10", "hidraw999"]) func `the kernel has such devices`(_ name: String)
+    {
+        #expect(HIDRawName(name.utf8)?.text == name)
+    }
+
+    @Test(
+        arguments: [
+            "", "hidraw", "hidraw03", "hidraw1234", "hidraw-1", "hidraw+1", "hidraw3 ", "hidraw3/", "hidraw3\0",
+            "hidrawa",
+            "Hidraw3", "uhid", "../hidraw3", "hidraw/../null", "/dev/hidraw3", "hidraw\u{663}",
+        ])
+    func `another name is none`(_ name: String) {
+        #expect(HIDRawName(name.utf8) == nil)
+        let bytes = [0x4F, 0, 0, 0, 0, UInt8(name.utf8.count)] + Array(name.utf8)
+        #expect(KeyOpening(decoding: bytes) == nil)
+    }
+
+    @Test(arguments: [(0, [0x6F, 0, 0]), (13, [0x6F, 0, 13]), (4095, [0x6F, 0x0F, 0xFF])] as [(Int32, [UInt8])])
+    func `the answer has a number`(_ code: Int32, _ bytes: [UInt8]) {
+        #expect(KeyOpeningAnswer(code: code).bytes == bytes)
+        #expect(KeyOpeningAnswer(decoding: bytes) == KeyOpeningAnswer(code: code))
+    }
+
+    @Test func `other bytes are no answer, and no error looks like none`() {
+        for bytes in [[], [0x6F], [0x6F, 0], [0x6F, 0, 0, 0], [0x4F, 0, 0]] as [[UInt8]] {
+            #expect(KeyOpeningAnswer(decoding: bytes) == nil)
+        }
+        #expect(KeyOpeningAnswer(code: -1).bytes == [0x6F, 0xFF, 0xFF])
+        #expect(KeyOpeningAnswer(code: 65536).bytes == [0x6F, 0xFF, 0xFF])
+    }
 
     // MARK: HID
 

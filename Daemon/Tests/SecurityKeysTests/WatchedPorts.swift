@@ -11,8 +11,8 @@ struct WatchedPorts: SecurityKeyPorts {
 
     func present(to userID: UInt32?) -> [SecurityKeyPort] { ports.present(to: userID) }
 
-    func open(_ port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> Descriptor {
+    func place(of port: SecurityKeyPort, for userID: UInt32?) throws(SystemCallError) -> KeyPlace {
         beforeOpening(port)
-        return try ports.open(port, for: userID)
+        return try ports.place(of: port, for: userID)
     }
 }

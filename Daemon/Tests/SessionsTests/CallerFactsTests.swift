@@ -1,8 +1,10 @@
+import AccessControl
 import CLinuxShims
 import ExactNames
 import Foundation
 import Glibc
 import OstiaryMessages
+import OstiaryWire
 import Owners
 import ProcessFacts
 import Refusals
@@ -61,6 +63,23 @@ struct CallerFactsTests {
     func `a process whose executable is not known is refused by the reason`(failure: FactFailure, expected: CallerError)
     {
         #expect(throws: expected) { try caller { $0.executable = .failure(failure) } }
+    }
+
+    /// Every connection, and every question about it, has them: there is no way around.
+    @Test func `a connection is judged by the facts that the daemon was given`() throws {
+        var facts = PlayedFacts()
+        facts.areOthersAbsent = true
+        let exit = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        facts.processes[getpid()] = .success(
+            PlayedProcess(getpid()) {
+                $0.name = .success(ExecutedName(path: "/usr/bin/played", isTrue: true))
+                $0.exit = .success(exit)
+            })
+        let played = try BrokerFixture(facts: facts)
+        #expect(try played.client().status().caller.program == "/usr/bin/played")
+        facts.processes = [:]
+        let blind = try BrokerFixture(facts: facts)
+        #expect(throws: (any Error).self) { try blind.client().status() }
     }
 
     @Test func `a process is named by the path of its file`() throws {
@@ -160,6 +179,64 @@ struct CallerFactsTests {
         #expect(throws: CallerError.unreadable) { try caller.verifyUnchanged() }
     }
 
+    // MARK: a connection
+
+    private static let look = WireRequest.OneOf_Body.findRight(.with { $0.identifier = "mine" })
+
+    private func played(
+        _ process: PlayedProcess, _ body: (BrokerFixture, TestClient) throws -> Void
+    ) throws {
+        let exit = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        process.change { $0.exit = .success(exit) }
+        var facts = PlayedFacts()
+        facts.processes[getpid()] = .success(process)
+        let fixture = try BrokerFixture(facts: facts)
+        let client = try fixture.client()
+        try client.create("mine", AccessControl(availability: .always, using: .unrestricted))
+        try body(fixture, client)
+    }
+
+    @Test(arguments: [.unreadable, .refused] as [FactFailure])
+    func `while nobody can see the caller, each request is refused and the connection stays`(
+        failure: FactFailure
+    ) throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { fixture, client in
+            process.change { $0.executable = .failure(failure) }
+            for _ in 0..<2 {
+                let refused = try #require(throws: Refused.self) { try client.call(Self.look) }
+                #expect(refused.code == .programUnverified && refused.cause == "caller.\(CallerError(failure))")
+            }
+            process.change { $0.executable = .success(ExecutedFile(device: 8, inode: 100)) }
+            _ = try client.call(Self.look)
+            let record = try client.log().last { $0.event == "connect" }
+            #expect(record?.result == "refused" && record?.reason == "caller-\(CallerError(failure))")
+        }
+    }
+
+    @Test func `a caller that is plainly another one ends its connection`() throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { fixture, client in
+            process.change { $0.executable = .success(ExecutedFile(device: 8, inode: 101)) }
+            // It gets no answer either.
+            #expect(throws: FrameReadError.closed) { try client.call(Self.look) }
+            let record = try fixture.client().log().last { $0.event == "connect" }
+            #expect(record?.result == "refused" && record?.reason == "caller-changed")
+        }
+    }
+
+    /// Such a look costs a message to a helper; a request that asks nobody must not cost one.
+    @Test func `a process is looked at itself where a person may have answered, and nowhere else`() throws {
+        let process = PlayedProcess(getpid())
+        try played(process) { _, client in
+            let count = process.wholeLookCount
+            _ = try client.call(Self.look)
+            #expect(process.wholeLookCount == count)
+            _ = try client.environment()
+            #expect(process.wholeLookCount > count)
+        }
+    }
+
     // MARK: questions
 
     @Test(
@@ -185,7 +262,7 @@ struct CallerFactsTests {
         facts.processes[getppid()] = played
         let door = try caller { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         return try Callers.CallerProcess(
-            NamedClient(PassedClient(connection: nil, process: process)), through: door.program,
+            NamedClient(PassedClient(connection: nil, process: process), facts: KernelFacts()), through: door.program,
             owner: fixture.account.id.ownerID, applications: fixture.account.applications, facts: facts)
     }
 
@@ -244,6 +321,6 @@ struct CallerFactsTests {
     @Test func `a process without a descriptor of its end has none`() throws {
         #expect(try caller { $0.exit = .failure(.absent) }.exitDescriptor == nil)
         let end = SharedDescriptor(Descriptor(owning: dup(STDERR_FILENO)))
-        #expect(try caller { $0.exit = .success(end) }.exitDescriptor === end)
+        #expect(try caller { $0.exit = .success(end) }.exitDescriptor != nil)
     }
 }

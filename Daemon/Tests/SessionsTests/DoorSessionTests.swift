@@ -1,8 +1,14 @@
 import AccessControl
+@testable import Authenticators
 import CLinuxShims
 import Foundation
+import Glibc
 import OstiaryMessages
+import ProcessFacts
+import PromptProtocol
+import Prompting
 import StoreTestSupport
+import Synchronization
 import TerminalTestSupport
 import Testing
 import UnixSocket
@@ -90,5 +96,88 @@ struct DoorSessionTests {
         turn.end()
         let answers = try waiting.map { _ in try door.answer() }
         #expect(Set(answers.map(\.id)) == Set(waiting) && answers.allSatisfy { $0.refused == nil })
+    }
+}
+
+/// A door where the person sits, and a client in a session from another machine. Or the other way round.
+@Suite("A sensor for a door's client", .timeLimit(.minutes(10)))
+struct DoorSensorTests {
+    /// A prompter that arms a sensor for all processes but one, and notes whom it asks for.
+    private final class SeatedPrompter: Prompter {
+        private let answers = Mutex<ScriptedPrompter?>(nil)
+        let remote = Mutex<Int32?>(nil)
+        let askers = Mutex<[Int32]>([])
+
+        func answer(by prompter: ScriptedPrompter) { answers.withLock { $0 = prompter } }
+
+        func ask(_ question: PromptQuestion, on caller: PromptCaller, live: LiveQuestion) -> PromptOutcome {
+            askers.withLock { $0.append(caller.processID) }
+            guard let answers = answers.withLock({ $0 }) else { return .unavailable(.notInteractive) }
+            return answers.ask(question, on: caller, live: live)
+        }
+
+        func sensorRefusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? {
+            processID == remote.withLock { $0 } ? .remote : nil
+        }
+    }
+
+    private let prompter = SeatedPrompter()
+    private let finger = ScriptedSensor()
+    private let fixture: BrokerFixture
+    /// This program, which is registered as a door.
+    private let door: TestClient
+    private let client: SpawnedProcess
+    private let process: SharedDescriptor
+
+    init() throws {
+        finger.enrol("one finger")
+        fixture = try BrokerFixture(
+            sensors: AddedAuthenticators(authenticators: [finger]),
+            asking: { [prompter] scripted in
+                prompter.answer(by: scripted)
+                return prompter
+            })
+        let door = try fixture.client()
+        self.door = door
+        fixture.prompter.prepare([.confirm])
+        let registration = try WireRegisterApplicationRequest.with {
+            $0.path = try door.status().caller.program
+            ($0.applicationID, $0.isDoor, $0.question) = ("com.example.tests", true, TestClient.question)
+        }
+        try door.call(.registerApplication(registration))
+        try fixture.setPasscode()
+        let client = try SpawnedProcess("/bin/sleep", ["600"])
+        self.client = client
+        process = SharedDescriptor(try Descriptor(ostiary_open_process(client.processID), from: "pidfd_open"))
+    }
+
+    /// The cause for which no finger could answer.
+    private func refusal(forClient: Bool) throws -> String? {
+        let preflight = WireRequest.OneOf_Body.evaluatePolicy(.with { ($0.policy, $0.preflight) = (1, true) })
+        if forClient { try door.send(preflight, for: process) } else { try door.send(preflight) }
+        return try door.answer().refused?.cause
+    }
+
+    @Test func `is refused by the client's session, and not by the door's`() throws {
+        #expect(try refusal(forClient: true) == nil && refusal(forClient: false) == nil)
+        prompter.remote.withLock { $0 = client.processID }
+        #expect(try refusal(forClient: true) == "prompt.sensor-remote")
+        #expect(try refusal(forClient: false) == nil, "the door sits at the machine")
+        prompter.remote.withLock { $0 = getpid() }
+        #expect(try refusal(forClient: true) == nil)
+        #expect(try refusal(forClient: false) == "prompt.sensor-remote")
+    }
+
+    @Test func `and a question are for the client's process`() throws {
+        prompter.askers.withLock { $0 = [] }
+        fixture.prompter.prepare([.text("a word 1"), .text("a word 1")])
+        let rule = try AccessControl(availability: .always, using: Requirement(anyOf: [.applicationPassword]))
+        let creation = WireCreateRightRequest.with {
+            ($0.identifier, $0.accessControl) = ("guarded", Data(rule.canonicalBytes))
+            $0.question = TestClient.question
+        }
+        try door.send(.createRight(creation), for: process)
+        #expect(try door.answer().refused == nil)
+        #expect(prompter.askers.withLock { $0 } == [client.processID, client.processID])
     }
 }

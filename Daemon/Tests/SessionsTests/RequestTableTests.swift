@@ -38,6 +38,8 @@ struct RequestTableTests {
         ("confirmed_attest", .confirmedAttest(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
         ("authenticator_command", .authenticatorCommand(.init())),
+        ("admin_users", .adminUsers(.init())), ("admin_log", .adminLog(.init())),
+        ("forget_user", .forgetUser(.init())), ("import_store", .importStore(.init())),
     ]
 
     /// A line of the document's table.
@@ -116,6 +118,12 @@ struct RequestTableTests {
         #expect(!WireRequest.OneOf_Body.removeKey(.with { $0.ofAnyGroup = true }).row.isForClients)
     }
 
+    @Test func `keeps the requests about all users for the administrator, and no door makes them`() {
+        let rows = Self.all.filter { $0.body.row.isForAdministrators }
+        #expect(rows.map(\.name) == ["admin_users", "admin_log", "forget_user"])
+        #expect(rows.allSatisfy { !$0.body.row.isForClients && !$0.body.row.isOpenToChangedPrograms })
+    }
+
     @Test func `lets a hello alone come before the greeting`() {
         #expect(Self.all.filter { $0.body.row.state == .connected }.map(\.name) == ["hello"])
     }
@@ -128,6 +136,8 @@ struct RequestTableTests {
             (.passcode(.with { $0.action = .set }), "passcode-set"),
             (.passcode(.with { $0.action = .change }), "passcode-change"),
             (.passcode(.with { $0.action = .remove }), "passcode-remove"), (.passcode(.init()), "passcode"),
+            (.passcode(.with { $0.action = .followLogin }), "passcode-follow-login"),
+            (.passcode(.with { $0.action = .ignoreLogin }), "passcode-ignore-login"),
             (.registerApplication(.init()), "application-register"),
             (.registerApplication(.with { $0.adopts = true }), "application-adopt"),
             (.exchange(.init()), "key-exchange"), (.decapsulate(.init()), "key-exchange"),
@@ -160,6 +170,7 @@ struct RequestTableTests {
                 == [
                     "find_right", "list_rights", "find_key", "list_keys", "prune_keys", "list_applications",
                     "list_security_keys", "list_passkeys", "find_items", "watch_items", "authenticator_command",
+                    "admin_users",
                 ])
     }
 

@@ -1,9 +1,11 @@
 import Foundation
 import Glibc
+import HelperProcesses
 import Logging
 import Opening
 import OstiaryMessages
 import Owners
+import ProcessFacts
 import Refusals
 import Sessions
 import Settings
@@ -41,13 +43,14 @@ final class SessionHandlerTests {
         let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         store = try OpenedStore.open(
             BrokerConfiguration(
-                runsAs: user, stateDirectory: folder.path("state"), promptProgram: "/nonexistent",
-                prompts: PromptConfiguration(), version: "test", applicationsDirectory: folder.path("apps.d")),
+                runsAs: user, stateDirectory: folder.path("state"), helpers: .missing,
+                facts: KernelFacts(), sessionRecords: LogindSessions.ofMachine, prompts: PromptConfiguration(),
+                version: "test", applicationsDirectory: folder.path("apps.d")),
             log: log, securityKeys: nil, stretching: .quick, prompter: ScriptedPrompter(), clock: TestClock(),
             space: { nil })
         services = SessionServices(
-            owners: store.owners, limits: .ofOneUser, clock: store.clock, contextLifetime: .seconds(60),
-            isEnclaveImmediate: true, log: log)
+            owners: store.owners, facts: KernelFacts(), limits: .ofOneUser, clock: store.clock,
+            contextLifetime: .seconds(60), isEnclaveImmediate: true, log: log)
         server = try Server(
             listeningAt: folder.path("socket"), services: services, handler: Handler(), owners: .only(user))
         Thread { [server] in server.run() }.start()

@@ -24,7 +24,13 @@ struct TranscriptTests {
         return socket
     }
 
-    @Test func `a program of protocol 7 gets the answers of then, byte by byte`() throws {
+    @Test func `each version that is spoken besides the newest has its transcript`() {
+        let own = ProtocolVersions.ofThisBuild
+        #expect(WireTranscript.versions == Array(own.oldest..<own.newest))
+    }
+
+    @Test(arguments: WireTranscript.versions)
+    func `a program of a former version gets the answers of then, byte by byte`(version: UInt32) throws {
         try fixture.setPasscode()
         let client = try fixture.client()
         let right = try client.create("golden", AccessControl(availability: .always, using: .unrestricted))
@@ -33,7 +39,7 @@ struct TranscriptTests {
         try client.addItem(["acct": .text("bound")], data: Data("secret".utf8), accessControl: .item(bound))
         fixture.prompter.prepare([.text(BrokerFixture.passcode)])
         var values: [String: [UInt8]] = [:]
-        try WireTranscript.ofProtocol7.play(.program, on: connect(), values: &values)
+        try WireTranscript.ofProtocol(version).play(.program, on: connect(), values: &values)
         #expect(fixture.prompter.askedKinds == [.enterPasscode])
         #expect(values["right"] == Array(right.rightID) && values["public-key"] == Array(right.publicKey))
         let signature = try P256.Signing.ECDSASignature(derRepresentation: #require(values["signature"]))

@@ -26,6 +26,26 @@ import UnixSocket
         #expect(configuration.pinentryPath == nil)
     }
 
+    @Test func `settings of one user are known by their keys`() throws {
+        #expect(PromptConfiguration().keysOfOneUser.isEmpty)
+        let others = "prompt.terminal = never\nface.pam-service = ostiary-face\nenclave = tpm"
+        #expect(try ConfigurationFile.parse(others).keysOfOneUser.isEmpty)
+        for line in [
+            "prompt.pinentry = /usr/bin/pinentry", "prompt.display = :0", "prompt.wayland-display = wayland-0",
+            "prompt.xauthority = /tmp/cookie",
+        ] {
+            #expect(try ConfigurationFile.parse(line).keysOfOneUser == [String(line.prefix { $0 != " " })])
+        }
+    }
+
+    @Test func `a daemon of the machine asks on terminals of logins and in sheets, unless a file says else`() throws {
+        let machine = PromptConfiguration.ofMachine
+        #expect(machine.frontEnds == [.terminal, .sheet] && machine.terminalPolicy == .login)
+        #expect(try ConfigurationFile.parse("", over: machine) == machine)
+        let configured = try ConfigurationFile.parse("prompt.terminal = any", over: machine)
+        #expect(configured.terminalPolicy == .any && configured.frontEnds == machine.frontEnds)
+    }
+
     @Test func `every key is read`() throws {
         let configuration = try ConfigurationFile.parse(
             """

@@ -1,10 +1,17 @@
 import Crypto
 public import Foundation
+import Synchronization
 public import Vault
 
 /// The enclave's part in tests: one fixed key, so that a killed process and its successor agree.
 public struct TestProtector: RecordProtector {
     private let key: SymmetricKey
+    private let derivedKeys = DerivedKeys()
+
+    /// The keys of labels, made once: it takes longer to make one than to use it.
+    private final class DerivedKeys: Sendable {
+        let byLabel = Mutex<[String: SymmetricKey]>([:])
+    }
 
     /// Different numbers are different enclaves.
     public init(number: UInt8 = 1) {
@@ -32,6 +39,11 @@ public struct TestProtector: RecordProtector {
     }
 
     private func derived(_ label: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Data(label.utf8), outputByteCount: 32)
+        derivedKeys.byLabel.withLock { keys in
+            if let made = keys[label] { return made }
+            let made = HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Data(label.utf8), outputByteCount: 32)
+            keys[label] = made
+            return made
+        }
     }
 }

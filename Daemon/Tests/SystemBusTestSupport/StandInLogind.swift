@@ -34,6 +34,35 @@ public final class StandInLogind {
         if !hasSeat { try setProperty("Seat", of: session, "<('', objectpath '/')>") }
     }
 
+    /// What logind says of a session that begins.
+    public func announceSession(_ session: String) throws { try emit("SessionNew", session) }
+
+    /// Ends a session, as a logout does.
+    public func removeSession(_ session: String) throws {
+        try bus.call(
+            Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.RemoveObject", [Self.path(session)])
+        try emit("SessionRemoved", session)
+    }
+
+    private func emit(_ signal: String, _ session: String) throws {
+        try bus.call(
+            Self.name, "/org/freedesktop/login1", "org.freedesktop.DBus.Mock.EmitSignal",
+            [
+                "org.freedesktop.login1.Manager", signal, "so",
+                "[<'\(session)'>, <objectpath '\(Self.path(session))'>]",
+            ])
+    }
+
+    /// Such as `user` or `background`.
+    public func setClass(_ session: String, _ sessionClass: String) throws {
+        try setProperty("Class", of: session, "<'\(sessionClass)'>")
+    }
+
+    /// Such as `active` or `closing`.
+    public func setState(_ session: String, _ state: String) throws {
+        try setProperty("State", of: session, "<'\(state)'>")
+    }
+
     private func setProperty(_ name: String, of session: String, _ value: String) throws {
         try bus.call(
             Self.name, Self.path(session), "org.freedesktop.DBus.Properties.Set",

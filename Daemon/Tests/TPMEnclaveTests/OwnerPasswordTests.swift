@@ -288,7 +288,7 @@ import Testing
     /// A passcode whose count only the chip's owner reads.
     private func formerPasscode() throws -> Data {
         let owner = self.owner
-        return try enclave.chip.perform { (connection) throws(ChipFault) in
+        return try enclave.chip.perform(for: nil) { (connection) throws(ChipFault) in
             let key = SecretBytes(random: 32)
             let writer = try connection.create(
                 PublicArea.secret(policy: ObjectPolicy.digest(context: Data("writer".utf8))), authorization: key,

@@ -102,7 +102,7 @@ import Threading
                 do {
                     // The first one asks for more at once, and goes behind the others each time.
                     for _ in 0..<(client == 0 ? 8 : 1) {
-                        try enclave.chip.perform { (connection) throws(ChipFault) in
+                        try enclave.chip.perform(for: nil) { (connection) throws(ChipFault) in
                             _ = try connection.lockoutInterval()
                             order.withLock { $0.append(client) }
                         }
@@ -115,6 +115,37 @@ import Threading
         #expect(done.wait(timeout: .now() + 120) == .success)
         #expect(Array(order.withLock { $0 }.prefix(32)) == Array(0..<32))
         #expect(order.withLock { $0 }.count == 39)
+    }
+
+    @Test func `gives owners their turns first, however many requests one of them has`() throws {
+        let enclave = try TPMEnclave(at: tpm.keepingLoaded, storageKey: nil, timeLimit: .seconds(3600))
+        func binding(of owner: UInt8) -> KeyBinding {
+            KeyBinding(owner: Data(repeating: owner, count: 16), outsideInfo: Data(), requiresPasscode: false)
+        }
+        let keys = try [1, 2].map { (owner: UInt8) in
+            let key = try enclave.makeKey(authorization: Material.secret(1), binding: binding(of: owner))
+            return try enclave.openKey(
+                key, authorization: Material.secret(1), binding: binding(of: owner), session: nil)
+        }
+        let order = Mutex<[Int]>([])
+        let done = DispatchGroup()
+        tpm.pause()
+        // Thirty signatures of the first owner, then one of the second.
+        for number in 0...30 {
+            Thread.detachNewThread(in: done) {
+                do {
+                    let owner = number == 30 ? 1 : 0
+                    _ = try keys[owner].signature(forDigest: Material.digest)
+                    order.withLock { $0.append(owner) }
+                } catch { Issue.record(error) }
+            }
+            try eventually("it asked") { enclave.chip.turns.isTaken && enclave.chip.turns.waitingCount == number }
+        }
+        tpm.resume()
+        #expect(done.wait(timeout: .now() + 120) == .success)
+        // The request that runs, one of the owner who waited before; threads may note their ends in another order.
+        let place = try #require(order.withLock { $0 }.firstIndex(of: 1))
+        #expect(place <= 4, "\(place)")
     }
 
     @Test func `gives no try of a passcode back`() throws {

@@ -96,7 +96,7 @@ import Testing
         _ = try other.sessions()
         expect(.slotsTaken(.sessions)) { _ = try enclave.open(key) }
         // The doctor's questions need sessions too.
-        expect(.slotsTaken(.sessions)) { _ = try enclave.lockout() }
+        expect(.slotsTaken(.sessions)) { _ = try enclave.lockout(for: nil) }
         #expect(try tpm.handles() == [0, 2, 0], "the session that fitted is not left")
         other.close()
         try enclave.open(key).expectSignature()

@@ -1,11 +1,22 @@
 import EnclaveContract
 import Foundation
+import Synchronization
 
-/// A maker of chips with an authority of its own, swtpm's.
+/// A maker of chips with swtpm's authority.
 public final class SoftwareTPMMaker: Sendable {
     private let folder = ScratchDirectory()
+    private let isStranger: Bool
 
-    public init() throws {
+    /// The authority of all makers of this process but the strangers, once there is one: its keys take a second to make.
+    private static let knownAuthority = Mutex<[String: Data]>([:])
+    private static let authorityFiles = [
+        "signkey.pem", "issuercert.pem", "certserial", "swtpm-localca-rootca-cert.pem",
+        "swtpm-localca-rootca-privkey.pem",
+    ]
+
+    /// - Parameter isStranger: whether it has an authority that no other maker has.
+    public init(isStranger: Bool = false) throws {
+        self.isStranger = isStranger
         try folder.make()
         let path = folder.path
         _ = try folder.write(
@@ -26,6 +37,8 @@ public final class SoftwareTPMMaker: Sendable {
                 active_pcr_banks = sha256
 
                 """.utf8), named: "setup.conf")
+        guard !isStranger else { return }
+        for (name, bytes) in Self.knownAuthority.withLock({ $0 }) { _ = try folder.write(bytes, named: name) }
     }
 
     /// The certificate of its authority, PEM.
@@ -42,6 +55,13 @@ public final class SoftwareTPMMaker: Sendable {
         try run(
             "swtpm_setup", "--tpm2", "--tpmstate", state, "--create-ek-cert", "--config", "\(folder.path)/setup.conf",
             "--logfile", "\(state)/setup.log")
+        guard !isStranger else { return }
+        try Self.knownAuthority.withLock { known in
+            guard known.isEmpty else { return }
+            known = try Self.authorityFiles.reduce(into: [:]) { files, name in
+                files[name] = try Data(contentsOf: URL(fileURLWithPath: folder.path(name)))
+            }
+        }
     }
 
     /// A certificate in DER for an endorsement key on P-256.

@@ -1,3 +1,4 @@
+import Glibc
 public import ProcessFacts
 import Synchronization
 public import UnixSocket
@@ -8,6 +9,7 @@ public struct PlayedFacts: CallerFacts {
     public var processes: [Int32: Result<PlayedProcess, FactFailure>] = [:]
     /// Whether there is no other process.
     public var areOthersAbsent = false
+    public var areOfCallersAccount = true
     public var terminal: TerminalFact??
     public var namesake: Result<Int32?, FactFailure>?
     public var hasLogin: (@Sendable (_ userID: UInt32, _ line: String) -> Bool)?
@@ -42,6 +44,8 @@ public final class PlayedProcess: HeldProcess {
         public var name: Result<ExecutedName, FactFailure> = .success(ExecutedName(path: "/usr/bin/tool", isTrue: true))
         public var content: Result<ExecutedContent, FactFailure> = .failure(.refused)
         public var isInOwnNamespace: Result<Bool, FactFailure> = .success(true)
+        public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
+        public var userID: Result<UInt32, FactFailure> = .success(getuid())
         public var status: Result<ProcessStatus, FactFailure> = .failure(.unreadable)
         public var controlGroups: Result<String, FactFailure> = .success("0::/\n")
         public var exit: Result<SharedDescriptor, FactFailure> = .failure(.absent)
@@ -49,6 +53,9 @@ public final class PlayedProcess: HeldProcess {
 
     public let id: Int32
     private let facts: Mutex<Facts>
+    private let wholeLooks = Mutex(0)
+    /// How often somebody asked for a whole look at what it executes.
+    public var wholeLookCount: Int { wholeLooks.withLock { $0 } }
 
     public init(_ id: Int32, _ change: (inout Facts) -> Void = { _ in }) {
         self.id = id
@@ -67,6 +74,8 @@ public final class PlayedProcess: HeldProcess {
             facts.name = .failure(.absent)
             facts.content = .failure(.absent)
             facts.isInOwnNamespace = .failure(.absent)
+            facts.isInOwnUserNamespace = .failure(.absent)
+            facts.userID = .failure(.absent)
             facts.status = .failure(.absent)
             facts.controlGroups = .failure(.absent)
         }
@@ -75,11 +84,22 @@ public final class PlayedProcess: HeldProcess {
     private var now: Facts { facts.withLock { $0 } }
 
     public func executable() throws(FactFailure) -> ExecutedFile { try now.executable.get() }
-    public func executes(_ file: ExecutedFile) throws(FactFailure) -> Bool { try executable() == file }
+    public func executes(_ file: ExecutedFile, wholly: Bool) throws(FactFailure) -> Bool {
+        if wholly { wholeLooks.withLock { $0 += 1 } }
+        return try executable() == file
+    }
     public func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { try now.name.get() }
     public func content() throws(FactFailure) -> ExecutedContent { try now.content.get() }
     public func isInOwnNamespace() throws(FactFailure) -> Bool { try now.isInOwnNamespace.get() }
+    public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
+    public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }
     public func controlGroups() throws(FactFailure) -> String { try now.controlGroups.get() }
-    public func exit() throws(FactFailure) -> SharedDescriptor { try now.exit.get() }
+    /// One of its own for each caller, as the kernel gives: who waits for it would else end the wait of another.
+    public func exit() throws(FactFailure) -> SharedDescriptor {
+        let exit = try now.exit.get()
+        let copy = fcntl(exit.number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw .unreadable }
+        return SharedDescriptor(Descriptor(owning: copy))
+    }
 }

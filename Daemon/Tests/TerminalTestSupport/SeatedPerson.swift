@@ -8,4 +8,7 @@ public struct SeatedPerson: SessionRecords {
     public init(unless refusal: SensorRefusal? = nil) { self.refusal = refusal }
 
     public func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { refusal }
+
+    /// Who sits before a locked screen sits here too.
+    public func isAtMachine(_ userID: UInt32) -> Bool { refusal == nil || refusal == .sessionLocked }
 }

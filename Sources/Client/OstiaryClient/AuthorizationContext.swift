@@ -124,12 +124,11 @@ public final class AuthorizationContext: Sendable {
     }
 
     /// Calls `ended`, once and on another thread, when the grant that ``authorize(_:interaction:cancellation:)`` brought has ended:
-    /// by a limit, a lock, the owner's order or the daemon's end. Not after ``invalidate()``, and not for the client of a door.
+    /// by a limit, a lock, the owner's order or the daemon's end. A door is told of its client's too, which also ends with the client.
+    /// Not after ``invalidate()``.
     public func watchGrant(_ ended: @escaping @Sendable () -> Void) {
         guard let opened = opened.withLock({ $0 }) else { return ended() }
-        // A door's client has contexts that the connection's own requests know nothing of.
-        guard opened.client == nil else { return }
-        client.grantWatch.add(self, opened.connection, opened.id, ended)
+        client.grantWatch.add(self, on: opened.connection, for: opened.client, opened.id, ended)
     }
 
     /// Proves the factors that `accessControl` needs for `operation`. A context that keeps factors can then use objects
@@ -341,6 +340,7 @@ public final class AuthorizationContext: Sendable {
                         ($0.idleSeconds, $0.hardSeconds, $0.uses) = (
                             limits.idleSeconds, limits.hardSeconds, limits.uses
                         )
+                        $0.isAtTrustedPlace = limits.isAtTrustedPlace
                     }
                 }
             }

@@ -1,25 +1,60 @@
 import Foundation
+import Glibc
+import UnixSocket
 
 /// The administrator's choice for all programs of the machine, in `/etc/ostiary/client.conf`: lines `mode = user` or
 /// `mode = system`; `#` begins a comment. Without the file the mode is `user`.
-struct ClientConfiguration: Equatable {
+package struct ClientConfiguration: Equatable {
     enum Mode: String { case user, system }
 
-    static let path = "/etc/ostiary/client.conf"
+    package static let path = "/etc/ostiary/client.conf"
     var mode: Mode = .user
 
-    static func load(from path: String = path) throws(OstiaryError) -> ClientConfiguration {
-        let text: String
-        do {
-            text = try String(contentsOfFile: path, encoding: .utf8)
-        } catch CocoaError.fileReadNoSuchFile {
-            return ClientConfiguration()
+    /// - Parameter administrator: the only user who may be able to write the file.
+    static func load(
+        from path: String = path, administrator: UInt32 = 0
+    ) throws(OstiaryError) -> ClientConfiguration {
+        let file: SharedDescriptor
+        do throws(SystemCallError) {
+            // A pipe in the file's place must not stop every program of the machine.
+            let opened = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            file = SharedDescriptor(try Descriptor(opened, from: "open", subject: path))
         } catch {
-            // Unreadable is not absent: the file may say `system`, and a user's daemon would then be a downgrade.
-            throw OstiaryError(
-                .invalidConfiguration, "\(path) exists but cannot be read; make it readable or remove it.")
+            guard error.code == ENOENT, isAbsent(path) else { throw unreadable(path) }
+            return ClientConfiguration()
         }
-        return try ClientConfiguration(parsing: text, path: path)
+        return try ClientConfiguration(parsing: text(of: file, path, administrator), path: path)
+    }
+
+    /// Whether nothing has the name. A link to nothing is a configuration that cannot be read.
+    private static func isAbsent(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe lstat(path, &status) != 0 && errno == ENOENT
+    }
+
+    private static func text(
+        of file: SharedDescriptor, _ path: String, _ administrator: UInt32
+    ) throws(OstiaryError) -> String {
+        var status = stat()
+        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw unreadable(path)
+        }
+        guard status.st_uid == administrator, status.st_mode & 0o022 == 0 else {
+            throw OstiaryError(
+                .invalidConfiguration,
+                "Other users than root can change \(path), so no daemon is used. Make root its owner, and remove write "
+                    + "access for group and others.")
+        }
+        let handle = FileHandle(fileDescriptor: file.number, closeOnDealloc: false)
+        guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(data: bytes, encoding: .utf8) else {
+            throw unreadable(path)
+        }
+        return text
+    }
+
+    /// Unreadable is not absent: the file may say `system`, and a user's daemon would then be a downgrade.
+    private static func unreadable(_ path: String) -> OstiaryError {
+        OstiaryError(.invalidConfiguration, "\(path) exists but cannot be read; make it readable or remove it.")
     }
 
     init() {}
@@ -34,16 +69,6 @@ struct ClientConfiguration: Equatable {
                     .invalidConfiguration, "\(path), line \(index + 1): expected `mode = user` or `mode = system`.")
             }
             self.mode = mode
-        }
-    }
-
-    /// Throws when the configuration asks for the system's daemon. A user's daemon never takes its place.
-    func requireUserMode() throws(OstiaryError) {
-        guard mode == .user else {
-            throw OstiaryError(
-                .daemonUnavailable,
-                "\(Self.path) asks for the system daemon, which this version does not have. No other daemon is used "
-                    + "instead; the administrator can write `mode = user` there.")
         }
     }
 }

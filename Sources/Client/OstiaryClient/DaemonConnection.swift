@@ -52,6 +52,7 @@ final class DaemonConnection: Sendable {
     private let calls = Mutex(Calls())
     private let greeted = Mutex(Greeted())
     private let patience: AnswerPatience
+    private let location: DaemonLocation
     /// The process that the daemon answers.
     private let process = getpid()
 
@@ -68,7 +69,7 @@ final class DaemonConnection: Sendable {
         var failure: OstiaryError?
     }
 
-    /// Connects, checks that the server belongs to the expected user, and greets.
+    /// Connects, checks that the server belongs to an expected user, and greets.
     ///
     /// - Parameter greetingSeconds: time for the daemon to greet. It needs milliseconds, and far longer only on a machine
     ///   that is out of memory.
@@ -76,14 +77,10 @@ final class DaemonConnection: Sendable {
         to location: DaemonLocation, greetingSeconds: Int = 30, patience: AnswerPatience = AnswerPatience()
     ) throws {
         self.patience = patience
+        self.location = location
         socket = try UnixSocket.connect(to: location.socketPath)
         let server = try socket.peerCredentials()
-        guard server.userID == location.ownerID else {
-            throw OstiaryError(
-                .foreignServer,
-                "User \(server.userID) serves \(location.socketPath), not user \(location.ownerID); remove that "
-                    + "socket.")
-        }
+        guard location.serverIDs.contains(server.userID) else { throw location.foreignServer(server.userID) }
         unsafe frames = FrameReader(socket: socket)
         // A daemon that hangs must not hang every program that asks it.
         try socket.setReceiveTimeout(seconds: greetingSeconds)
@@ -107,19 +104,21 @@ final class DaemonConnection: Sendable {
     /// - Parameters:
     ///   - tail: bytes that travel raw behind the message.
     ///   - terminal: for a prompt.
+    ///   - file: a program's file. It goes only to a daemon that takes files.
     ///   - client: the client that a door makes the request for; nil for this program itself.
     ///   - cancellation: ends the request early, from any thread.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
-        terminal: TerminalOffer? = nil, for client: DoorClient? = nil,
-        cancellation: Cancellation? = nil
+        terminal: TerminalOffer? = nil, file: @autoclosure () -> SharedDescriptor? = nil,
+        for client: DoorClient? = nil, cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         try requireKnown(body, for: client)
         let call = try register()
         let ending = try cancellation?.begin { [weak self] in self?.cancel(call.id) }
         defer { if let ending { cancellation?.remove(ending) } }
         do {
-            try send(body, id: call.id, tail: tail, terminal: terminal, for: client)
+            let passed = takesFiles ? file() : nil
+            try send(body, id: call.id, tail: tail, terminal: terminal, file: passed, for: client)
         } catch {
             _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
             throw error
@@ -137,7 +136,8 @@ final class DaemonConnection: Sendable {
         guard (try? requireKnown(body, for: client)) != nil else { return }
         guard let call = try? register() else { return }  // A lost connection has already ended what this would end.
         _ = calls.withLock { $0.waiting.removeValue(forKey: call.id) }
-        _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), terminal: nil, for: client)  // As above.
+        // As above.
+        _ = try? send(body, id: call.id, tail: SecretBytes(zeroed: 0), terminal: nil, file: nil, for: client)
     }
 
     /// Ends the connection, from any thread; the calls under way throw.
@@ -154,20 +154,34 @@ final class DaemonConnection: Sendable {
         do { greeting = try unsafe frames.next(WireGreeting.self).message } catch FrameReadError.system(let error)
             where error.code == EAGAIN
         {
-            throw OstiaryError(
-                .daemonUnavailable, "The daemon does not answer; end it, and the next call starts another.")
+            throw OstiaryError(.daemonUnavailable, "The daemon does not answer; \(location.restartAdvice)")
         } catch { throw lost(error) }
         guard let version = ProtocolVersions.ofThisBuild.newestCommon(with: greeting.versions) else {
             throw Self.noCommonVersion(with: greeting.versions)
         }
         greeted.withLock { $0 = Greeted(nonce: greeting.nonce, version: version) }
         unsafe frames.read(in: version)
-        _ = try call(
-            .hello(
-                .with {
-                    $0.protocolVersion = version
-                    $0.nonce = greeting.nonce
-                }))
+        let hello = WireHello.with {
+            $0.protocolVersion = version
+            $0.nonce = greeting.nonce
+        }
+        // A program whose file cannot be read has none to pass, and can only be known by its path.
+        _ = try call(.hello(hello), file: Self.file(at: "/proc/self/exe"))
+    }
+
+    /// The version of the protocol with which programs pass files.
+    private static let versionOfFiles: UInt32 = 9
+
+    /// A file for the daemon to read; nil when this program cannot read it either.
+    static func file(at path: String) -> SharedDescriptor? {
+        let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Whether the daemon takes files. A user's own daemon opens them itself.
+    private var takesFiles: Bool {
+        guard case .system = location else { return false }
+        return greeted.withLock { $0.version } >= Self.versionOfFiles
     }
 
     private static func noCommonVersion(with daemon: ProtocolVersions) -> OstiaryError {
@@ -204,15 +218,15 @@ final class DaemonConnection: Sendable {
 
     private func send(
         _ body: WireRequest.OneOf_Body, id: UInt64, tail: borrowing SecretBytes, terminal: TerminalOffer?,
-        for client: DoorClient?
+        file: SharedDescriptor?, for client: DoorClient?
     ) throws {
         var request = WireRequest()
         request.id = id
         request.body = body
         guard let client else {
             let own = terminal?.own()
-            defer { withExtendedLifetime(own) {} }
-            return try send(request, tail: tail, descriptors: own.map { [$0.number] } ?? [])
+            defer { withExtendedLifetime((own, file)) {} }
+            return try send(request, tail: tail, descriptors: [own?.number, file?.number].compactMap(\.self))
         }
         let passed = client.passed(asks: terminal != nil)
         request.onBehalf = passed.behalf
@@ -302,7 +316,7 @@ final class DaemonConnection: Sendable {
             guard silences < patience.silences else { break }
             post(.heldGrants(WireHeldGrantsRequest()))
         }
-        throw Self.stuck
+        throw stuck
     }
 
     /// Hands the reading role to a call that waits; one that has not begun to wait takes it by itself.
@@ -342,9 +356,11 @@ final class DaemonConnection: Sendable {
         .connectionLost,
         "The connection to the daemon is lost, and its grants ended. Authorize again; `ostiary doctor` says more.")
 
-    private static let stuck = OstiaryError(
-        .daemonUnavailable,
-        "The daemon gives no sign of life any more; end it, and the next call starts another. Its grants end with it.")
+    private var stuck: OstiaryError {
+        OstiaryError(
+            .daemonUnavailable,
+            "The daemon gives no sign of life any more; \(location.restartAdvice) Its grants end with it.")
+    }
 
     /// The daemon had gone before the request was sent: nothing of it happened, and it can be made again on a new connection.
     private static let unsent = OstiaryError(.connectionLost, lost.explanation, cause: "request.unsent")

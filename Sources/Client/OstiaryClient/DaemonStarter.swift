@@ -4,8 +4,10 @@ import UnixSocket
 
 /// Starts the user's daemon when none answers: through the systemd user manager where there is one and knows the unit, else
 /// from a fixed path, with a cleared environment, closed descriptors and in a session of its own.
+///
+/// It needs the location of a user's daemon, so in system mode none can be made.
 struct DaemonStarter {
-    let location: DaemonLocation
+    let location: UserDaemonLocation
 
     private static let unitPaths = [
         "/usr/lib/systemd/user/ostiaryd.service", "/usr/local/lib/systemd/user/ostiaryd.service",

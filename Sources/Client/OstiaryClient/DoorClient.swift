@@ -45,6 +45,14 @@ package struct DoorClient: Sendable {
         SharedDescriptor(try Descriptor(ostiary_open_process(id), from: "pidfd_open"))
     }
 
+    /// Tells clients apart: as long as one's descriptors are open, no other client has them.
+    var key: Key { Key(connection: connection?.number, process: process?.number) }
+
+    struct Key: Hashable {
+        let connection: CInt?
+        let process: CInt?
+    }
+
     /// The descriptors that travel with a request, and their names.
     ///
     /// - Parameter asks: whether the person may be asked on the client's terminal.

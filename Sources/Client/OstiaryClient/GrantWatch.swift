@@ -12,6 +12,9 @@ final class GrantWatch: Sendable {
 
     private struct Grant {
         let connection: DaemonConnection
+        /// The client of this door that holds the grant; nil for the program itself.
+        let client: DoorClient?
+        /// Contexts of one connection have different numbers, also those of different clients.
         let contextID: UInt64
         let ended: Ended
     }
@@ -30,11 +33,12 @@ final class GrantWatch: Sendable {
 
     /// Calls `ended`, once and on another thread, when the grant of a context has ended.
     func add(
-        _ context: AuthorizationContext, _ connection: DaemonConnection, _ contextID: UInt64, _ ended: @escaping Ended
+        _ context: AuthorizationContext, on connection: DaemonConnection, for client: DoorClient?, _ contextID: UInt64,
+        _ ended: @escaping Ended
     ) {
         let begins = state.withLock { state in
             state.grants[ObjectIdentifier(context)] = Grant(
-                connection: connection, contextID: contextID, ended: ended)
+                connection: connection, client: client, contextID: contextID, ended: ended)
             defer { state.isRunning = true }
             return !state.isRunning
         }
@@ -61,7 +65,7 @@ final class GrantWatch: Sendable {
 
     /// With the connection the grants are gone. If only the wait is impossible, the program notices their ends when it uses them.
     private func giveUp(_ connection: DaemonConnection) {
-        let held = try? connection.heldGrants()
+        let held = try? heldContexts(of: grants(on: connection), on: connection)
         end(on: connection, unless: held ?? [])
         guard held != nil else { return }
         state.withLock { state in state.grants = state.grants.filter { $0.value.connection !== connection } }
@@ -91,7 +95,8 @@ final class GrantWatch: Sendable {
                 continue
             }
             let present = grants(on: connection)
-            end(on: connection, unless: try connection.heldGrants(), of: present)
+            let held = try heldContexts(of: present, on: connection)
+            end(on: connection, unless: held, of: Set(present.map(\.contextID)))
         }
     }
 
@@ -112,8 +117,14 @@ final class GrantWatch: Sendable {
     }
 
     /// Grants that are watched before the daemon is asked; one that comes later is not in its answer.
-    private func grants(on connection: DaemonConnection) -> Set<UInt64> {
-        state.withLock { Set($0.grants.values.filter { $0.connection === connection }.map(\.contextID)) }
+    private func grants(on connection: DaemonConnection) -> [Grant] {
+        state.withLock { $0.grants.values.filter { $0.connection === connection } }
+    }
+
+    /// The contexts in which something is granted still, of the program and of each client that has one of `grants`.
+    private func heldContexts(of grants: [Grant], on connection: DaemonConnection) throws -> Set<UInt64> {
+        let clients = Dictionary(grants.map { ($0.client?.key, $0.client) }, uniquingKeysWith: { first, _ in first })
+        return try clients.values.reduce(into: []) { $0.formUnion(try connection.heldGrants(for: $1)) }
     }
 
     private func end(on connection: DaemonConnection, unless held: Set<UInt64>, of watched: Set<UInt64>? = nil) {
@@ -141,9 +152,17 @@ extension DaemonConnection {
         return ends.number
     }
 
-    /// The contexts of this connection in which a right or a requirement is granted.
-    fileprivate func heldGrants() throws -> Set<UInt64> {
-        guard case .heldGrants(let held) = try call(.heldGrants(.init())).body else { throw OstiaryClient.unexpected() }
-        return Set(held.contextIDs)
+    /// The contexts of the program, or of a client of this door, in which a right or a requirement is granted.
+    fileprivate func heldGrants(for client: DoorClient?) throws -> Set<UInt64> {
+        do {
+            guard case .heldGrants(let held) = try call(.heldGrants(.init()), for: client).body else {
+                throw OstiaryClient.unexpected()
+            }
+            return Set(held.contextIDs)
+        } catch let error as OstiaryError where client != nil && error.isOfDaemon {
+            // The daemon carries out nothing for a client that has ended or executed another program, nor for one of a program that is
+            // no door any more. So nothing is granted to it.
+            return []
+        }
     }
 }

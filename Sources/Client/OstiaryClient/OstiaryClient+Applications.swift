@@ -114,7 +114,9 @@ extension OstiaryClient {
     ) throws -> RegisteredApplication {
         var request = WireRegisterApplicationRequest.with { $0.question = interaction.question }
         fill(&request)
-        let answer = try call(.registerApplication(request), terminal: interaction.terminal)
+        let answer = try call(
+            .registerApplication(request), terminal: interaction.terminal,
+            file: DaemonConnection.file(at: request.path))
         guard case .applications(let list) = answer.body, let application = list.applications.first else {
             throw Self.unexpected()
         }

@@ -65,11 +65,14 @@ extension OstiaryClient {
             call(.findRight(.with { ($0.identifier, $0.accessGroup) = (identifier, accessGroup ?? "") })))
     }
 
-    /// The rights of this program, or of all programs of the user, by name; then those that do not verify.
-    public func rights(ofAllApplications: Bool = false) throws -> [ListedRight] {
+    /// The rights of this program, of one of its access groups, or of all programs of the user, by name; then those that do not
+    /// verify.
+    public func rights(ofAllApplications: Bool = false, accessGroup: String? = nil) throws -> [ListedRight] {
         var (rights, cursor): ([WireRight], Data) = ([], Data())
         repeat {
-            let request = WireListRightsRequest.with { ($0.ofAllApplications, $0.cursor) = (ofAllApplications, cursor) }
+            let request = WireListRightsRequest.with {
+                ($0.ofAllApplications, $0.cursor, $0.accessGroup) = (ofAllApplications, cursor, accessGroup ?? "")
+            }
             guard case .rights(let page) = try call(.listRights(request)).body else { throw Self.unexpected() }
             rights += page.rights
             cursor = page.next
@@ -88,9 +91,11 @@ extension OstiaryClient {
         _ = try call(.removeRight(.with { $0.which = .rightID(id) }))
     }
 
-    /// Destroys the right that this program stored under `identifier`; throws `notFound`. An unreadable row is destroyed too.
-    public func removeRight(_ identifier: String) throws {
-        _ = try call(.removeRight(.with { $0.which = .identifier(identifier) }))
+    /// Destroys the right that this program, or one of the access group, stored under `identifier`; throws `notFound`. An
+    /// unreadable row is destroyed too.
+    public func removeRight(_ identifier: String, accessGroup: String? = nil) throws {
+        _ = try call(
+            .removeRight(.with { ($0.which, $0.accessGroup) = (.identifier(identifier), accessGroup ?? "") }))
     }
 
     /// Destroys all rights of this program; returns how many there were.

@@ -1,22 +1,22 @@
 public import Cancellations
 import Dispatch
-import Glibc
 import OstiaryMessages
 import SecretMemory
 import Synchronization
 import UnixSocket
 
-/// The way from a program to the user's daemon. It decides nothing and holds nothing: it carries a call and waits.
+/// The way from a program to the daemon: the user's own, or in system mode the machine's. It decides nothing and holds
+/// nothing: it carries a call and waits.
 ///
-/// The daemon is started on demand. Every call blocks until the daemon has answered, which for calls that ask a person is
-/// as long as the prompt is up; ``perform(_:)`` runs calls for `async` code without blocking its threads.
+/// A user's daemon is started on demand. Every call blocks until the daemon has answered, which for calls that ask a person
+/// is as long as the prompt is up; ``perform(_:)`` runs calls for `async` code without blocking its threads.
 public final class OstiaryClient: Sendable {
     /// The client of this process.
     public static var shared: OstiaryClient { sharedClient.withLock { $0 } }
     private static let sharedClient = Mutex(OstiaryClient())
 
     private let locate: @Sendable () throws -> DaemonLocation
-    /// Whether a daemon that does not run is started. Tests start theirs themselves.
+    /// Whether a user's daemon that does not run is started. Tests start theirs themselves.
     private let startsDaemon: Bool
     private let connected: ConnectionInUse
     /// The process that requests are made for; nil when they are this program's own.
@@ -25,7 +25,7 @@ public final class OstiaryClient: Sendable {
     let environmentWatches = EnvironmentWatches()
     private let queue = DispatchQueue(label: "ostiary.client", attributes: .concurrent)
 
-    private init(
+    init(
         startsDaemon: Bool = true,
         locating locate: @escaping @Sendable () throws -> DaemonLocation = { () throws in
             try DaemonLocation.ofCurrentUser()
@@ -40,12 +40,12 @@ public final class OstiaryClient: Sendable {
 
     /// A client on the connection of another one.
     init(_ other: OstiaryClient, actingFor client: DoorClient) {
-        let locate = other.locate
-        self.locate = locate
+        locate = other.locate
         startsDaemon = other.startsDaemon
         connected = other.connected
         actsFor = client
-        grantWatch = GrantWatch { try DaemonConnection(to: locate()) }
+        // One thread and one connection wait for the grants of all clients.
+        grantWatch = other.grantWatch
     }
 
     /// The connection that calls use.
@@ -88,7 +88,7 @@ public final class OstiaryClient: Sendable {
 
     // MARK: the connection
 
-    /// The connection in use, or a new one; starts the daemon when none answers.
+    /// The connection in use, or a new one; starts the user's daemon when none answers.
     func connection() throws -> DaemonConnection {
         try connected.connection.withLock { connected in
             if let connection = connected, !connection.isLost { return connection }
@@ -103,37 +103,29 @@ public final class OstiaryClient: Sendable {
 
     private func connect() throws -> DaemonConnection {
         let location = try locate()
-        do {
-            return try DaemonConnection(to: location)
-        } catch let error as SystemCallError where startsDaemon && DaemonStarter.canHelp(with: error) {
-            try DaemonStarter(location: location).start()
-        } catch let error as SystemCallError { throw Self.unreachable(location, error) }
         do { return try DaemonConnection(to: location) } catch let error as SystemCallError {
-            throw Self.unreachable(location, error)
-        }
-    }
-
-    private static func unreachable(_ location: DaemonLocation, _ error: SystemCallError) -> OstiaryError {
-        let advice =
-            switch error.code {
-            case ENAMETOOLONG: "set XDG_RUNTIME_DIR to a shorter path, because a socket's path has at most 107 bytes."
-            default: "run `ostiary doctor`."
+            guard startsDaemon, DaemonStarter.canHelp(with: error), case .user(let daemon) = location else {
+                throw location.unreachable(error)
             }
-        return OstiaryError(.daemonUnavailable, "No daemon answers at \(location.socketPath) (\(error)); \(advice)")
+            try DaemonStarter(location: daemon).start()
+        }
+        do { return try DaemonConnection(to: location) } catch let error as SystemCallError {
+            throw location.unreachable(error)
+        }
     }
 
     /// Calls on the current connection. Calls again on a new one if the daemon had ended before the request was sent.
     func call(
         _ body: WireRequest.OneOf_Body, tail: borrowing SecretBytes = SecretBytes(zeroed: 0),
-        terminal: TerminalOffer? = nil,
+        terminal: TerminalOffer? = nil, file: @autoclosure () -> SharedDescriptor? = nil,
         cancellation: Cancellation? = nil
     ) throws -> DaemonAnswer {
         do {
             return try connection().call(
-                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
+                body, tail: tail, terminal: terminal, file: file(), for: actsFor, cancellation: cancellation)
         } catch  where DaemonConnection.isUnsent(error) {
             return try connection().call(
-                body, tail: tail, terminal: terminal, for: actsFor, cancellation: cancellation)
+                body, tail: tail, terminal: terminal, file: file(), for: actsFor, cancellation: cancellation)
         }
     }
 

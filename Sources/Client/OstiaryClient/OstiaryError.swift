@@ -55,6 +55,9 @@ public struct OstiaryError: Error, Equatable, Sendable, CustomStringConvertible 
     /// Whether this is the daemon's answer `failure`.
     public func isFailure(_ failure: WireFailureCode) -> Bool { code == Code(failure) }
 
+    /// Whether the daemon has refused the request, and the connection goes on.
+    var isOfDaemon: Bool { code.rawValue > 0 }
+
     public static func == (left: OstiaryError, right: OstiaryError) -> Bool { left.code == right.code }
 
     public var description: String { explanation.isEmpty ? "Ostiary error \(code.rawValue)" : explanation }

@@ -22,6 +22,10 @@ public struct LAGrantLimits: Hashable, Sendable {
     /// use of a right that was not saved is to authorize it while it is authorized, which asks nobody.
     public var uses: Int? { limits.uses.map(Int.init) }
 
+    /// Whether only proofs count that were given at the trusted place, a console of the machine's daemon where no program of the person draws
+    /// or reads. `ostiary right create --require "… at trusted place"` makes such a right.
+    public var isAtTrustedPlace: Bool { limits.isAtTrustedPlace }
+
     /// Limits with at least one number: 1 to 86,400 idle seconds, 1 to 2,592,000 seconds in any case, which must be more than
     /// the idle seconds, and 1 to 1,000,000 uses.
     ///

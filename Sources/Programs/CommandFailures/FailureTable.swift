@@ -58,6 +58,7 @@ extension WireFailureCode {
         case .questionNeeded: FailureClass("questionNeeded", .failed)
         case .clientChanged: FailureClass("clientChanged", .refused)
         case .clientRefused: FailureClass("clientRefused", .refused)
+        case .notPermitted: FailureClass("notPermitted", .refused)
 
         case .passcodeNotSet: FailureClass("passcodeNotSet", .failed)
         case .passcodeAlreadySet: FailureClass("passcodeAlreadySet", .failed)

@@ -33,6 +33,7 @@ struct Ostiary: ParsableCommand {
             UnlockCommand.self,
             EnclaveCommand.self, LogCommand.self, AttestCommand.self, VerifyAttestationCommand.self,
             DoctorCommand.self, TestDaemonCommand.self, InitPackageCommand.self,
+            MigrateCommand.self, AdminCommand.self,
         ])
 
     static let version = "0.1.0"

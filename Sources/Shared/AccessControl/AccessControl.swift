@@ -1,15 +1,17 @@
 /// The conditions of an object, which are fixed when it is made: when it can be used at all, and the requirement of
 /// each operation.
 ///
-/// Canonical bytes: format version, availability class, in version 2 the limits (``GrantLimits``), number of operations, then
+/// Canonical bytes: format version, availability class, in versions 2 and 4 the limits (``GrantLimits``), number of operations, then
 /// for each permitted operation in ascending order its byte, the number of its alternatives and one byte per alternative, as
 /// in ``Requirement``. Example: `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
-/// An access control with limits has version 2. One that confirms each signature has version 3 and no limits. Others have
-/// version 1.
+/// An access control with limits has version 2, and version 4 if one of them is the trusted place. One that confirms each signature has
+/// version 3 and no limits. Others have version 1.
 public struct AccessControl: Hashable, Sendable {
     public let availability: AvailabilityClass
-    /// How long a proof counts for this object, and for how many uses; nil for as long as anything.
+    /// How long a proof counts for this object, for how many uses and from where; nil for as long as anything, from anywhere.
     public let limits: GrantLimits?
+    /// Whether only proofs count that were given at the trusted place.
+    public var isAtTrustedPlace: Bool { limits?.isAtTrustedPlace ?? false }
     /// Whether the person is asked for each signature, and sees what is signed. No authorization lasts longer than one
     /// signature then, and nothing but signing is permitted.
     public let confirmsEachSignature: Bool
@@ -118,9 +120,11 @@ extension AccessControl {
     private static let versionWithoutLimits: UInt8 = 1
     private static let versionWithLimits: UInt8 = 2
     private static let versionConfirmingSignatures: UInt8 = 3
+    private static let versionAtTrustedPlace: UInt8 = 4
 
     private var version: UInt8 {
         if confirmsEachSignature { return Self.versionConfirmingSignatures }
+        if isAtTrustedPlace { return Self.versionAtTrustedPlace }
         return limits == nil ? Self.versionWithoutLimits : Self.versionWithLimits
     }
 
@@ -142,12 +146,18 @@ extension AccessControl {
     public init(canonicalBytes bytes: [UInt8]) throws(CanonicalFormError) {
         var reader = RuleReader(bytes)
         let version = try reader.readByte()
-        let known = [Self.versionWithoutLimits, Self.versionWithLimits, Self.versionConfirmingSignatures]
+        let known = [
+            Self.versionWithoutLimits, Self.versionWithLimits, Self.versionConfirmingSignatures,
+            Self.versionAtTrustedPlace,
+        ]
         guard known.contains(version) else { throw .unsupportedVersion }
         guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
             throw .unknownAvailabilityClass
         }
-        let limits = version == Self.versionWithLimits ? try GrantLimits(from: &reader) : nil
+        let knowsPlace = version == Self.versionAtTrustedPlace
+        let limits =
+            knowsPlace || version == Self.versionWithLimits
+            ? try GrantLimits(from: &reader, knowsPlace: knowsPlace) : nil
         var requirements: [Operation: Requirement] = [:]
         for _ in 0..<(try reader.readByte()) {
             guard let operation = Operation(rawValue: try reader.readByte()) else { throw .unknownOperation }

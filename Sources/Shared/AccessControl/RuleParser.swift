@@ -37,14 +37,30 @@ struct RuleParser {
     private var next: RuleToken { tokens[index] }
 
     mutating func parseRule() throws(RuleSyntaxError) -> Rule {
+        let (rule, expectation) = try parseBody()
+        try require(.end, or: expectation)
+        return rule
+    }
+
+    /// A rule, and behind it `at trusted place` or nothing.
+    mutating func parsePlacedRule() throws(RuleSyntaxError) -> PlacedRule {
+        let (rule, expectation) = try parseBody()
+        let isPlaced = next.kind == .keyword(.at)
+        for word in isPlaced ? RuleWord.ofPlace : [] {
+            try require(.keyword(word), or: .place)
+            index += 1
+        }
+        try require(.end, or: isPlaced ? .end : expectation)
+        return PlacedRule(rule, isAtTrustedPlace: isPlaced)
+    }
+
+    /// A rule, and what may stand behind it.
+    private mutating func parseBody() throws(RuleSyntaxError) -> (Rule, RuleSyntaxError.Expectation) {
         if next.kind == .keyword(.unrestricted) {
             index += 1
-            try require(.end, or: .end)
-            return .unrestricted
+            return (.unrestricted, .end)
         }
-        let part = try parseExpression()
-        try require(.end, or: .connectiveOrEnd)
-        return part.rule
+        return (try parseExpression().rule, .connectiveOrEnd)
     }
 
     private mutating func parseExpression() throws(RuleSyntaxError) -> Part {

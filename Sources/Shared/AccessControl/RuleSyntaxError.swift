@@ -27,6 +27,8 @@ public struct RuleSyntaxError: Error, Hashable, Sendable {
         case connectiveOrClosingParenthesis
         /// `and`, `or`, a comma, or `)`.
         case connectiveCommaOrClosingParenthesis
+        /// `at trusted place`.
+        case place
         /// The end of the text.
         case end
     }
@@ -68,6 +70,7 @@ extension RuleSyntaxError.Expectation: CustomStringConvertible {
         case .connectiveOrEnd: "“and”, “or”, or the end of the rule"
         case .connectiveOrClosingParenthesis: "“and”, “or”, or “)”"
         case .connectiveCommaOrClosingParenthesis: "“and”, “or”, “,”, or “)”"
+        case .place: "“at trusted place”"
         case .end: "the end of the rule"
         }
     }

@@ -1,6 +1,10 @@
 /// The keywords of rules; lower case only.
 enum RuleWord: String {
     case unrestricted, and, or, of, all, any
+    case at, trusted, place
+
+    /// Behind a rule: `at trusted place`.
+    static let ofPlace: [RuleWord] = [.at, .trusted, .place]
 }
 
 /// One word, number or sign of a rule's text.

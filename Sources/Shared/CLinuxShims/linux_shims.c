@@ -96,6 +96,38 @@ int ostiary_peer_pidfd(int socket) {
   return descriptor;
 }
 
+static int socket_option(int socket, int option, int *value) {
+  socklen_t length = sizeof(*value);
+  return getsockopt(socket, SOL_SOCKET, option, value, &length);
+}
+
+int ostiary_listener(int descriptor, int *type, char *path, size_t capacity) {
+  int family = 0, listens = 0;
+  if (socket_option(descriptor, SO_DOMAIN, &family) != 0) return -1;
+  if (family != AF_UNIX) {
+    errno = EAFNOSUPPORT;
+    return -1;
+  }
+  if (socket_option(descriptor, SO_ACCEPTCONN, &listens) != 0) return -1;
+  if (!listens) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (socket_option(descriptor, SO_TYPE, type) != 0) return -1;
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socklen_t length = sizeof(address);
+  if (getsockname(descriptor, (struct sockaddr *)&address, &length) != 0) return -1;
+  // A path that fills the field has no byte 0 behind it. An abstract address begins with one.
+  size_t count = strnlen(address.sun_path, sizeof(address.sun_path));
+  if (count >= capacity) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  memcpy(path, address.sun_path, count);
+  path[count] = 0;
+  return 0;
+}
+
 // A passed descriptor of a guarded file, as the store's database is, stays open. Closing it would end SQLite's locks, and the
 // next program that closes the store would remove its journal. So a program that passes such a descriptor takes up a descriptor
 // number of this process; `kept` bounds how many.
@@ -116,16 +148,31 @@ static ostiary_passed_kind kind_of(int descriptor) {
   ostiary_file_identity identity;
   if (ostiary_identify_open(descriptor, &identity) != 0) return OSTIARY_PASSED_OTHER;
   if (S_ISCHR(identity.mode)) return OSTIARY_PASSED_DEVICE;
+  if (S_ISREG(identity.mode)) return ostiary_is_guarded(&identity) ? OSTIARY_PASSED_OTHER : OSTIARY_PASSED_FILE;
   if (S_ISSOCK(identity.mode)) return OSTIARY_PASSED_SOCKET;
   // A pidfd has no type of file. No file of a file system is like that, so nobody's server is asked for its description.
   if ((identity.mode & S_IFMT) == 0 && ostiary_process_of(descriptor) != -1) return OSTIARY_PASSED_PROCESS;
   return OSTIARY_PASSED_OTHER;
 }
 
-ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client) {
+static int takes(ostiary_passed_kind kind, int others) {
+  switch (kind) {
+    case OSTIARY_PASSED_DEVICE:
+      return 1;
+    case OSTIARY_PASSED_SOCKET:
+    case OSTIARY_PASSED_PROCESS:
+      return others & OSTIARY_TAKES_CLIENT;
+    case OSTIARY_PASSED_FILE:
+      return others & OSTIARY_TAKES_FILE;
+    case OSTIARY_PASSED_OTHER:
+      break;
+  }
+  return 0;
+}
+
+ostiary_passed_kind ostiary_take_passed(int descriptor, int others) {
   ostiary_passed_kind kind = kind_of(descriptor);
-  if (kind == OSTIARY_PASSED_DEVICE) return kind;
-  if (takes_client && kind != OSTIARY_PASSED_OTHER) return kind;
+  if (takes(kind, others)) return kind;
   discard(descriptor);
   return OSTIARY_PASSED_OTHER;
 }
@@ -415,6 +462,20 @@ int ostiary_dates_mapped_stores(int descriptor) {
     case XFS_SUPER_MAGIC:
     case BTRFS_SUPER_MAGIC:
     case F2FS_SUPER_MAGIC:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+int ostiary_reads_end(int descriptor) {
+  struct statfs status;
+  if (ostiary_dates_mapped_stores(descriptor)) return 1;
+  if (fstatfs(descriptor, &status) != 0) return 0;
+  switch ((uint32_t)status.f_type) {
+    case TMPFS_MAGIC:
+    case 0xCA451A4E:  // bcachefs
+    case 0x2FC12FC1:  // ZFS
       return 1;
     default:
       return 0;

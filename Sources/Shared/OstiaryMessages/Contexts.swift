@@ -187,6 +187,8 @@ public struct WireGrantLimits: WireMessage, FieldList {
     /// In any case.
     public var hardSeconds: UInt32?
     public var uses: UInt32?
+    /// Since protocol 9: whether only proofs count that were given at the trusted place.
+    public var isAtTrustedPlace = false
 
     public init() {}
 
@@ -194,6 +196,7 @@ public struct WireGrantLimits: WireMessage, FieldList {
         coder.field(&idleSeconds)
         coder.field(&hardSeconds)
         coder.field(&uses)
+        coder.field(&isAtTrustedPlace, since: 9)
     }
 }
 

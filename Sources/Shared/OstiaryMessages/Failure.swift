@@ -54,6 +54,8 @@ public enum WireFailureCode: Int, CaseIterable, Sendable {
     case clientChanged = 33
     /// The door cannot act for that client. The door's connection goes on.
     case clientRefused = 34
+    /// Only the administrator may ask for it.
+    case notPermitted = 35
 
     // Passcode and devices.
     case passcodeNotSet = 40

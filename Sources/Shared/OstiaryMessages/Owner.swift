@@ -15,6 +15,12 @@ public struct WirePasscodeRequest: WireMessage, FieldList {
 
 public enum WirePasscodeAction: WireNumber, WireValue {
     case unspecified, set, change, remove
+    /// The login password becomes the passcode, and the passcode follows it from then on.
+    case followLogin
+    /// No login tries its password as the passcode.
+    case ignoreLogin
+    /// Sets the words by which the owner knows the trusted place. A daemon that does not know it refuses the request.
+    case sign
     case UNRECOGNIZED(Int)
 
     public init(rawValue: Int) {
@@ -23,6 +29,9 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case 1: self = .set
         case 2: self = .change
         case 3: self = .remove
+        case 4: self = .followLogin
+        case 5: self = .ignoreLogin
+        case 6: self = .sign
         default: self = .UNRECOGNIZED(rawValue)
         }
     }
@@ -33,6 +42,9 @@ public enum WirePasscodeAction: WireNumber, WireValue {
         case .set: 1
         case .change: 2
         case .remove: 3
+        case .followLogin: 4
+        case .ignoreLogin: 5
+        case .sign: 6
         case .UNRECOGNIZED(let number): number
         }
     }

@@ -45,7 +45,7 @@ public struct WireStatus: WireMessage, FieldList {
 /// Whether the daemon serves one user or the machine.
 public enum WireMode: WireNumber, WireValue {
     case unspecified, user, system
-    /// One user, by a daemon that was started with options for tests.
+    /// A daemon that was started with options for tests.
     case userForTests
     case UNRECOGNIZED(Int)
 

@@ -31,6 +31,9 @@ public struct WireReply: FrameMessage, FieldList {
         indirect case environment(WireEnvironment)
         indirect case registeredCredential(WireRegisteredCredential)
         indirect case assertedCredential(WireAssertedCredential)
+        case adminUsers(WireAdminUserList)
+        case adminLogPage(WireAdminLogPage)
+        case importOutcome(WireImportOutcome)
     }
 
     /// The id of the request.
@@ -90,6 +93,9 @@ extension WireReply.OneOf_Body: WireChoice {
         case .environment(let message): writer.write(choice: 18, message)
         case .registeredCredential(let message): writer.write(choice: 24, message)
         case .assertedCredential(let message): writer.write(choice: 25, message)
+        case .adminUsers(let message): writer.write(choice: 130, message)
+        case .adminLogPage(let message): writer.write(choice: 131, message)
+        case .importOutcome(let message): writer.write(choice: 133, message)
         }
     }
 
@@ -121,6 +127,9 @@ extension WireReply.OneOf_Body: WireChoice {
             case 18: reader.choice(Self.environment)
             case 24: reader.choice(Self.registeredCredential)
             case 25: reader.choice(Self.assertedCredential)
+            case 130: reader.choice(since: 9, Self.adminUsers)
+            case 131: reader.choice(since: 9, Self.adminLogPage)
+            case 133: reader.choice(since: 9, Self.importOutcome)
             default: nil
             }
         guard let body else { return nil }

@@ -76,6 +76,11 @@ public struct WireRequest: FrameMessage, WireValue {
 
         indirect case confirmedSign(WireConfirmedSignRequest)
         indirect case confirmedAttest(WireConfirmedAttestRequest)
+
+        case adminUsers(WireAdminUsersRequest)
+        case adminLog(WireAdminLogRequest)
+        indirect case forgetUser(WireForgetUserRequest)
+        indirect case importStore(WireImportStoreRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -141,6 +146,8 @@ extension WireRequest.OneOf_Body {
         case .registerApplication(let registration) where registration.isDoor: 8
         case .watchItems: 8
         case .findItems(let find) where find.listsLocked: 8
+        case .adminUsers, .adminLog, .forgetUser, .importStore: 9
+        case .authorize(let authorization) where authorization.limits?.isAtTrustedPlace == true: 9
         default: ProtocolVersions.ofThisBuild.oldest
         }
     }
@@ -221,6 +228,10 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .attest(let message): writer.write(choice: 87, message)
         case .confirmedSign(let message): writer.write(choice: 94, message)
         case .confirmedAttest(let message): writer.write(choice: 95, message)
+        case .adminUsers(let message): writer.write(choice: 130, message)
+        case .adminLog(let message): writer.write(choice: 131, message)
+        case .forgetUser(let message): writer.write(choice: 132, message)
+        case .importStore(let message): writer.write(choice: 133, message)
         }
     }
 
@@ -286,6 +297,10 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 102: reader.choice(Self.authenticatorCommand)
             case 110: reader.choice(Self.listPasskeys)
             case 111: reader.choice(Self.removePasskey)
+            case 130: reader.choice(since: 9, Self.adminUsers)
+            case 131: reader.choice(since: 9, Self.adminLog)
+            case 132: reader.choice(since: 9, Self.forgetUser)
+            case 133: reader.choice(since: 9, Self.importStore)
             default: nil
             }
         guard let body else { return nil }

@@ -45,6 +45,8 @@ public struct FrameReader: ~Copyable {
     private let sender: PeerCredentials?
     private let frameSeconds: Double
     private var expectation: ReceiveExpectation
+    /// What descriptors may be of besides terminals.
+    private var others: PassedDescriptor.Others = []
     /// The version of the protocol that frames are read in.
     private var version = WireLimits.protocolVersion
     /// When the handshake must have ended, in monotonic seconds; nil when there is none, or it has ended.
@@ -65,14 +67,19 @@ public struct FrameReader: ~Copyable {
     ///   - sender: whom every byte must come from.
     ///   - frameSeconds: how long a begun frame may take to arrive, header and body together.
     ///   - handshakeSeconds: how long all frames of a handshake may take to arrive, from now on; nil when there is none.
+    ///   - takesFile: whether a descriptor of a file may come before the handshake has ended.
     public init(
         socket: UnixSocket, expecting sender: PeerCredentials? = nil, frameSeconds: Double = 10,
-        handshakeSeconds: Double? = nil
+        handshakeSeconds: Double? = nil, takesFile: Bool = false
     ) {
         self.socket = socket
         self.sender = sender
         self.frameSeconds = frameSeconds
         expectation = sender == nil ? [] : .sender
+        if takesFile {
+            expectation.insert(.descriptor)
+            others = .file
+        }
         handshakeDeadline = handshakeSeconds.map { Self.monotonicSeconds() + $0 }
         deadline = handshakeDeadline
         unsafe buffer = .allocate(byteCount: Self.initialCapacity, alignment: 16)
@@ -114,12 +121,17 @@ public struct FrameReader: ~Copyable {
     /// The other side is known now: its frames come when they come, and a terminal may come with each. Before, the kernel
     /// drops each descriptor that is sent, and the connection ends.
     ///
-    /// - Parameter takesClients: whether up to ``UnixSocket/passedDescriptorCount`` descriptors may come with a frame, of terminals,
-    ///   sockets and processes.
-    public mutating func endHandshake(takesClients: Bool = false) {
+    /// - Parameters:
+    ///   - takesClients: whether up to ``UnixSocket/passedDescriptorCount`` descriptors may come with a frame, of terminals,
+    ///     sockets and processes.
+    ///   - takesFiles: the same of terminals and files.
+    public mutating func endHandshake(takesClients: Bool = false, takesFiles: Bool = false) {
         handshakeDeadline = nil
         deadline = nil
-        expectation.insert(takesClients ? .descriptors : .descriptor)
+        others = takesClients ? .client : []
+        if takesFiles { others.insert(.file) }
+        expectation.remove(.descriptor)
+        expectation.insert(others.isEmpty ? .descriptor : .descriptors)
     }
 
     /// From now on all frames have the version of the protocol that both sides agreed on. Before, they have the newest one; the
@@ -172,8 +184,7 @@ public struct FrameReader: ~Copyable {
             received = try unsafe socket.receive(
                 into: UnsafeMutableRawBufferPointer(rebasing: buffer[end...]), expecting: expectation)
         } catch { throw .system(error) }
-        let takesClients = expectation.contains(.descriptors)
-        let descriptors = received.descriptors.compactMap { PassedDescriptor(taking: $0, orClient: takesClients) }
+        let descriptors = received.descriptors.compactMap { PassedDescriptor(taking: $0, or: others) }
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }
         if let sender, received.sender != sender { throw .foreignSender }
         guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }

@@ -48,6 +48,19 @@ public struct PassedDescriptor: Sendable {
         case socket
         /// A pidfd.
         case process
+        /// A regular file.
+        case file
+    }
+
+    /// What is taken besides terminals.
+    public struct Others: OptionSet, Sendable {
+        public let rawValue: CInt
+        public init(rawValue: CInt) { self.rawValue = rawValue }
+
+        /// Sockets and pidfds: those of a client.
+        public static let client = Others(rawValue: CInt(OSTIARY_TAKES_CLIENT))
+        /// Regular files: a program's own.
+        public static let file = Others(rawValue: CInt(OSTIARY_TAKES_FILE))
     }
 
     public let kind: Kind
@@ -57,12 +70,13 @@ public struct PassedDescriptor: Sendable {
 
     /// Takes ownership of a passed descriptor. Nil for any other file, which it closes, unless it is a ``GuardedFile``.
     ///
-    /// - Parameter takesClient: whether sockets and pidfds are taken, too, and not devices alone.
-    public init?(taking number: CInt, orClient takesClient: Bool) {
-        switch ostiary_take_passed(number, takesClient ? 1 : 0) {
+    /// - Parameter others: what is taken besides devices.
+    public init?(taking number: CInt, or others: Others = []) {
+        switch ostiary_take_passed(number, others.rawValue) {
         case OSTIARY_PASSED_DEVICE: kind = .device
         case OSTIARY_PASSED_SOCKET: kind = .socket
         case OSTIARY_PASSED_PROCESS: kind = .process
+        case OSTIARY_PASSED_FILE: kind = .file
         default: return nil
         }
         descriptor = SharedDescriptor(Descriptor(owning: number))

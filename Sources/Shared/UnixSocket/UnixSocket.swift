@@ -49,6 +49,29 @@ public enum KeptDescriptors {
     public static var count: Int { Int(ostiary_kept_descriptors()) }
 }
 
+/// What a listening Unix socket is bound to.
+public struct ListenerAddress: Equatable, Sendable {
+    /// Such as SOCK_STREAM.
+    public let type: CInt
+    /// Empty for an abstract address.
+    public let path: String
+
+    public init(type: CInt, path: String) { (self.type, self.path) = (type, path) }
+
+    /// Asks the kernel.
+    ///
+    /// - Throws: `EBADF` and `ENOTSOCK` where there is no socket, `EAFNOSUPPORT` for one of another family, `EINVAL` for one that does
+    ///   not listen.
+    public init(of descriptor: CInt) throws(SystemCallError) {
+        var type: CInt = 0
+        // One more than the field of an address.
+        var path = [CChar](repeating: 0, count: 109)
+        guard ostiary_listener(descriptor, &type, &path, path.count) == 0 else { throw SystemCallError("getsockopt") }
+        let bytes = path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        self.init(type: type, path: String(decoding: bytes, as: UTF8.self))
+    }
+}
+
 /// A connected or listening Unix stream socket (unix(7)). Safe to use from several threads.
 public final class UnixSocket: Sendable {
     private let descriptor: Descriptor
@@ -71,6 +94,22 @@ public final class UnixSocket: Sendable {
         guard ostiary_bind_private(descriptor.number, path) == 0 else { throw SystemCallError("bind", subject: path) }
         guard Glibc.listen(descriptor.number, backlog) == 0 else { throw SystemCallError("listen", subject: path) }
         return UnixSocket(owning: descriptor)
+    }
+
+    /// The socket at which somebody else listens with this process, as its service manager does. It ends with nobody's process, so it is
+    /// never to be shut down: each later connection would be refused, through the other's descriptor, too.
+    ///
+    /// Its descriptor is not inherited by programs, its ``accept()`` never waits, and what was written to a connection before it was
+    /// accepted has a sender.
+    public static func inherited(_ number: CInt) throws(SystemCallError) -> UnixSocket {
+        let socket = UnixSocket(owning: Descriptor(owning: number))
+        let flags = fcntl(number, F_GETFL)
+        guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) == 0, fcntl(number, F_SETFD, FD_CLOEXEC) == 0
+        else {
+            throw SystemCallError("fcntl")
+        }
+        try socket.attachSenderCredentials()
+        return socket
     }
 
     /// Waits for the next connection.

@@ -168,7 +168,8 @@ extension LogRecord.Content {
 }
 
 extension AuditEntry {
-    fileprivate var byteCount: Int {
+    /// How many bytes the entry has within its record.
+    public var byteCount: Int {
         let texts = event.utf8.count + result.utf8.count + program.utf8.count + object.utf8.count
         let more = operation.utf8.count + strength.utf8.count + reason.utf8.count
         // Owner, time, process id, number of factors, repetitions, and the lengths of seven texts.

@@ -2,7 +2,7 @@ public import ExactNames
 
 /// The records that somebody may read, count and verify.
 public enum LogAudience: Equatable, Sendable {
-    /// The administrator: all records. No request of a program leads here.
+    /// The administrator: all records.
     case everything
     /// The one person whom a daemon serves: the person's own records and those of the daemon, numbered as in the log.
     case ownerAndDaemon(OwnerID)

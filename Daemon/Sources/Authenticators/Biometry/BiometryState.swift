@@ -130,7 +130,7 @@ extension Refusal {
             "biometry.service"
         case .withoutReader: "biometry.no-sensor"
         case .disconnected: "biometry.disconnected"
-        case .denied: "biometry.denied"
+        case .denied, .deniedForOthers: "biometry.denied"
         case .nothingEnrolled: "biometry.not-enrolled"
         case .busy: "biometry.busy"
         case .readerFault: "biometry.reader"

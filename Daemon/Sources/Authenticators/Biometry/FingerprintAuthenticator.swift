@@ -69,8 +69,8 @@ package struct FingerprintAuthenticator: Authenticator {
         guard case .unusable(let failure) = biometry.sources.reader.readerState() else { return nil }
         switch failure {
         case .withoutBus, .withoutService, .serviceNotStarted, .untrustedService, .withoutReader: return failure
-        case .disconnected, .denied, .nothingEnrolled, .busy, .serviceEnded, .silent, .readerFault, .stopped,
-            .unexpected:
+        case .disconnected, .denied, .deniedForOthers, .nothingEnrolled, .busy, .serviceEnded, .silent, .readerFault,
+            .stopped, .unexpected:
             return nil
         }
     }

@@ -33,6 +33,8 @@ package struct Demand {
     package var label = DisplayText("")
     /// Whether the person must see object and operation in full.
     var isShownInFull = false
+    /// Whether only proofs count that were given at the trusted place.
+    package var isAtTrustedPlace = false
     /// The words of the fallback, where a question has one even if the program names none; nil where it has none then.
     package var usualFallback: DisplayText?
 
@@ -40,7 +42,7 @@ package struct Demand {
         requirements: [Requirement?], availability: AvailabilityClass?, object: String, operation: String,
         consequence: DisplayText? = nil, applicationPassword: ApplicationPasswordCheck? = nil,
         enrolmentIDs: Set<Data> = [], logName: String? = nil, label: DisplayText = DisplayText(""),
-        isShownInFull: Bool = false
+        isShownInFull: Bool = false, isAtTrustedPlace: Bool = false
     ) {
         self.requirements = requirements
         self.availability = availability
@@ -52,6 +54,7 @@ package struct Demand {
         self.logName = logName
         self.label = label
         self.isShownInFull = isShownInFull
+        self.isAtTrustedPlace = isAtTrustedPlace
     }
 
     /// The operation, in the words of the prompt.

@@ -13,7 +13,7 @@ package import UnixSocket
 package struct Evaluator {
     package let authenticators: AuthenticatorTable
     package let ring: KeyRing
-    package let prompter: any Prompter
+    package private(set) var prompter: any Prompter
     package let trail: AuditTrail
     /// How long a sensor may take to stop, once its question has ended. A fingerprint reader that is just being claimed takes
     /// longest: an answer, a stop and a release of at most 0.8 seconds each. Usually all three take milliseconds.
@@ -27,13 +27,27 @@ package struct Evaluator {
         self.trail = trail
     }
 
+    /// The same, with another prompter for its questions. Sensors that do not stop are known to both.
+    package func asking(through prompter: any Prompter) -> Evaluator {
+        var evaluator = self
+        evaluator.prompter = prompter
+        return evaluator
+    }
+
     /// Says whether a demand could be satisfied now; never prompts.
     ///
     /// - Parameter process: the process for which it would be; nil for any. For a program in a session from another machine no
     ///   sensor is armed.
     package func preflight(_ demand: Demand, held: HeldFactors = .none, for process: PeerCredentials? = nil) throws {
-        _ = try next(demand, inHand: held.factors, after: [:])
-        guard let process, !canDoWithoutSensors(demand, held) else { return }
+        let held = demand.isAtTrustedPlace ? held.ofTrustedPlace : held
+        let isSatisfied = try next(demand, inHand: held.factors, after: [:]).isEmpty
+        guard let process else { return }
+        if demand.isAtTrustedPlace, !isSatisfied,
+            let refusal = prompter.placeRefusal(ofProcess: process.processID, of: process.userID)
+        {
+            throw Questioning.refusal(.placeRefused(refusal))
+        }
+        guard !canDoWithoutSensors(demand, held) else { return }
         guard let refusal = prompter.sensorRefusal(ofProcess: process.processID, of: process.userID) else { return }
         throw Questioning.refusal(.sensorRefused(refusal))
     }
@@ -58,6 +72,13 @@ package struct Evaluator {
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [],
         keepingFor lifetime: Duration? = nil, asking: Asking
     ) throws -> Evaluation {
+        var asking = asking
+        var held = held
+        if demand.isAtTrustedPlace {
+            // What was typed elsewhere counts nowhere here, nor does what a program has in hand.
+            asking.applicationPassword = nil
+            held = held.ofTrustedPlace
+        }
         var collector = ProofCollector(self, for: demand, asking)
         while true {
             let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)

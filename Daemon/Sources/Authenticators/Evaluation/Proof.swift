@@ -12,6 +12,8 @@ package struct Proof: Sendable {
     package let strength: Strength
     /// The device that noticed the person; of a face alone, so that the log can tell it from a finger.
     package var sensor: PromptSensor.Kind?
+    /// Where it was given.
+    package var place = ProofPlace.anywhere
     /// The private half of the factor's key, where proving it yields one; wiped with its last holder.
     package var half: PrivateHalf?
     /// The private halves that the factor had before, for slots that were sealed to these; of a security key alone.
@@ -62,6 +64,9 @@ package struct HeldFactors: Sendable {
 
     package var factors: FactorSet { FactorSet(proofs.map { FactorSet($0.factor) }) }
 
+    /// Those that were proved at the trusted place.
+    package var ofTrustedPlace: HeldFactors { HeldFactors(proofs: proofs.filter { $0.place == .trusted }) }
+
     /// The same, with `newer` proofs in place of older ones of the same factors.
     package func adding(_ newer: HeldFactors) -> HeldFactors {
         HeldFactors(proofs: newer.proofs + proofs.filter { !newer.factors.contains(FactorSet($0.factor)) })
@@ -84,6 +89,8 @@ package struct Evaluation: Sendable {
     package let standsOnHeld: Bool
     /// What logs and messages call the factors.
     package let factorNames: [String]
+    /// Trusted only if each factor that was used was proved there.
+    package let place: ProofPlace
 
     /// - Parameters:
     ///   - proofs: what was proved for it.
@@ -97,13 +104,17 @@ package struct Evaluation: Sendable {
         let used = self.factors.factors.compactMap(proof)
         factorNames = self.factors.factors.map { $0.loggedName(noticedBy: proof($0)?.sensor) }
         strength = used.map(\.strength).min()
+        place = !used.isEmpty && used.allSatisfy { $0.place == .trusted } ? .trusted : .anywhere
         standsOnHeld = !FactorSet(proofs.map { FactorSet($0.factor) }).satisfies(self.factors)
         keys = ProvedKeys(of: used)
         session = used.lazy.compactMap(\.session).first
     }
 
     /// The label as logs and messages have it; empty when nothing was proved.
-    package var label: String { strength?.rawValue ?? "" }
+    package var label: String {
+        guard let strength else { return "" }
+        return place == .trusted ? "\(strength.rawValue) at trusted place" : strength.rawValue
+    }
 
     /// The same for opening slots and nothing else: without what only code that knows the factor understands, and without what opens
     /// keys that require the passcode.

@@ -46,7 +46,7 @@ package struct ProofCollector {
         var sensing: [SensorRace.Runner] = []
         for factor in offered {
             switch try attempt(factor, held: held) {
-            case .proved(let proof): return proofs.append(proof)
+            case .proved(let proof): return try add(proof, askedAt: QuestionPlaces())
             case .sensing(let attempts):
                 sensing += attempts.filter { !endedSensors.contains(ObjectIdentifier($0)) }
                     .map { SensorRace.Runner(factor: factor, attempt: $0) }
@@ -55,14 +55,18 @@ package struct ProofCollector {
             }
         }
         try typing?.attempt.requireReady()
+        let questioning = Questioning(
+            prompter: evaluator.prompter, asking: asking, isAtTrustedPlace: demand.isAtTrustedPlace)
         let race = SensorRace(
             sensing, isAlone: typing == nil,
-            placeCheck: { [prompter = evaluator.prompter, process = asking.caller.credentials] in
+            placeCheck: {
+                [prompter = evaluator.prompter, process = asking.caller.credentials, places = questioning.places] in
+                // No session has the screen then. The prompt ends when the place loses it.
+                if places.proofPlace == .trusted { return {} }
                 let look = prompter.laterSensorRefusal(ofProcess: process.processID, of: process.userID)
                 return { if let refusal = look() { throw Questioning.refusal(.sensorRefused(refusal)) } }
             }, onMiss: { [recordMiss] runner in recordMiss(runner.factorName) })
         let question = try question(typing, sensing, consequence)
-        let questioning = Questioning(prompter: evaluator.prompter, asking: asking)
         let outcome: PromptOutcome
         do { outcome = try questioning.ask(question, on: sheet) { race.start(beside: $0) } } catch {
             end(race)
@@ -85,7 +89,7 @@ package struct ProofCollector {
             guard let typing, let secret = entered.take(for: question.kind) else {
                 throw Refusal(.internal, "An answer came for another factor.")
             }
-            try check(secret, typing, on: sheet)
+            try check(secret, typing, on: sheet, at: questioning.places)
             // A proof that came together with a no is none.
             if sheet?.isCancelled == true { throw questioning.refusal(of: .cancelled) }
         case .interrupted(by: .superseded):
@@ -100,9 +104,22 @@ package struct ProofCollector {
         _ winner: SensorRace.Winner, _ questioning: Questioning, after question: PromptQuestion
     ) throws {
         do {
-            proofs.append(
-                try winner.taken(questioning, after: question) { [recordMiss] in recordMiss(winner.runner.factorName) })
+            let proof = try winner.taken(questioning, after: question) { [recordMiss] in
+                recordMiss(winner.runner.factorName)
+            }
+            try add(proof, askedAt: questioning.places)
         } catch let failure as SensorFailure { failures[winner.runner.factor] = failure.refusal }
+    }
+
+    /// Takes a proof, and notes where it was given. A prompter that put the question elsewhere than at the place that it was for proves
+    /// nothing.
+    private mutating func add(_ proof: Proof, askedAt places: QuestionPlaces) throws {
+        var proof = proof
+        proof.place = places.proofPlace
+        guard !demand.isAtTrustedPlace || proof.place == .trusted else {
+            throw Refusal(.internal, "The answer was not given at the trusted place.", cause: "prompt.place-elsewhere")
+        }
+        proofs.append(proof)
     }
 
     private struct Typing {
@@ -127,9 +144,9 @@ package struct ProofCollector {
     }
 
     private mutating func check(
-        _ entered: borrowing SecretBytes, _ typing: Typing, on sheet: HeldSheet?
+        _ entered: borrowing SecretBytes, _ typing: Typing, on sheet: HeldSheet?, at places: QuestionPlaces
     ) throws {
-        do { proofs.append(try typing.attempt.prove(entered)) } catch let error as WrongSecret {
+        do { try add(typing.attempt.prove(entered), askedAt: places) } catch let error as WrongSecret {
             recordMiss(typing.factor.name)
             let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
             wrongEntries[typing.factor] = (count, error)

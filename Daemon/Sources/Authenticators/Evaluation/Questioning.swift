@@ -10,11 +10,19 @@ package import SecretMemory
 package struct Questioning {
     package let prompter: any Prompter
     package let asking: Asking
+    /// Whether each question is put at the trusted place or not at all.
+    let isAtTrustedPlace: Bool
+    /// Where the questions were put.
+    let places = QuestionPlaces()
 
-    package init(prompter: any Prompter, asking: Asking) {
+    package init(prompter: any Prompter, asking: Asking, isAtTrustedPlace: Bool = false) {
         self.prompter = prompter
         self.asking = asking
+        self.isAtTrustedPlace = isAtTrustedPlace
     }
+
+    /// What is refused where there is no trusted place.
+    package static let withoutTrustedPlace = Questioning.refusal(PromptUnavailability.placeRefused(.absent))
 
     /// What the person typed, for the factor that was asked for.
     package func secret(_ question: PromptQuestion) throws(Refusal) -> SecretBytes {
@@ -49,8 +57,9 @@ package struct Questioning {
         return try asking.cancellation.endingQuestion { cancellation throws(Refusal) in
             let caller = try asking.caller.promptCaller(
                 terminal: asking.terminal, label: asking.clientLabel)
-            return prompter.ask(
-                question, on: caller, live: LiveQuestion(endedBy: cancellation, on: sheet, onShown: onShown))
+            let live = LiveQuestion(
+                endedBy: cancellation, on: sheet, onShown: onShown, onPlaced: { [places] in places.note($0) })
+            return prompter.ask(isAtTrustedPlace ? question.atTrustedPlace : question, on: caller, live: live)
         }
     }
 
@@ -76,6 +85,7 @@ package struct Questioning {
             switch interruption {
             case .background: "The prompt ended, because the program is no longer in its terminal's foreground."
             case .terminalGone: "The prompt ended, because its terminal is gone."
+            case .switchedAway: "The prompt ended, because another console was switched to."
             case .clientGone, .lock, .superseded, .proved, .promptEnded: "The prompt ended without an answer."
             }
         return Refusal(.systemCancel, what, cause: "prompt.\(interruption)")
@@ -117,6 +127,11 @@ package struct Questioning {
                 .notInteractive,
                 "Nobody can be asked on the display: \(refusal.words). Run the program in a terminal, or see what "
                     + "`ostiary doctor` says about the display.", cause: "prompt.display-\(refusal)")
+        case .placeRefused(let refusal):
+            Refusal(
+                .notInteractive,
+                "Nobody can be asked at the trusted place: \(refusal.words). See `ostiary doctor`.",
+                cause: "prompt.place-\(refusal.name)")
         case .promptFailed(let reason):
             Refusal(
                 .notInteractive, "ostiary-prompt could not be started: \(reason). Run `ostiary doctor`.",

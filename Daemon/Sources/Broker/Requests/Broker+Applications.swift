@@ -5,6 +5,7 @@ import Callers
 import ExactNames
 import Foundation
 import KeySlots
+import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
@@ -18,7 +19,8 @@ extension Broker {
     func registerApplication(_ body: WireRegisterApplicationRequest, _ exchange: Exchange) throws -> Reply {
         let asking = try exchange.asking(body.question)
         let former = body.adopts ? try exchange.account.formerRegistration(body) : nil
-        let registration = try exchange.account.registration(body, former: former)
+        let offered = exchange.request.file.map { OfferedProgram($0, isExecuted: false) }
+        let registration = try exchange.account.registration(body, former: former, offered)
         try exchange.account.applications.requireFree(registration, besides: former)
         // A program that is adopted where it is left its former things behind when it was registered.
         let leftBehind =
@@ -30,12 +32,12 @@ extension Broker {
             body.adopts ? "adopt the program as \(registration.applicationID)" : Self.request(registration),
             registration.path.text, asking, exchange, for: event, consequence: leftBehind?.consequence,
             unshowable: Self.registrationTooLong)
-        let standing = exchange.account.applications.standing(of: registration)
+        let standing = exchange.account.applications.standing(of: registration, offered: offered)
         if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
         try commit(event, registration, former, exchange, asking) {
             try exchange.account.applications.store(registration, replacing: former)
         }
-        var shown = exchange.account.shown(registration)
+        var shown = exchange.account.shown(registration, registration.label(by: configuration.facts), offered)
         if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
         return Reply(.applications(.with { $0.applications = [shown] }))
     }
@@ -51,7 +53,7 @@ extension Broker {
             .applications(
                 .with {
                     $0.applications = all.dropFirst(Int(body.offset)).prefix(Self.pageCount)
-                        .map(exchange.account.shown)
+                        .map { exchange.account.shown($0, $0.label(by: configuration.facts)) }
                     $0.total = UInt32(clamping: all.count)
                 }))
     }
@@ -136,12 +138,15 @@ extension Broker {
 
 extension OwnerAccount {
     /// The registration that the request asks for, of the file as it is now.
-    fileprivate func registration(_ body: WireRegisterApplicationRequest, former: Registration?) throws -> Registration
-    {
-        let file = try ProgramFile(path: body.path)
+    fileprivate func registration(
+        _ body: WireRegisterApplicationRequest, former: Registration?, _ offered: OfferedProgram?
+    ) throws -> Registration {
+        let file = try ProgramFile(path: body.path, offered: offered)
         let identity: Registration.Identity
         do { identity = try file.identity(applications.digests) } catch .changing {
             throw Refusal.programChanging(file.path.text)
+        } catch .foreignFileSystem {
+            throw Refusal.programOnForeignFileSystem(file.path.text)
         } catch {
             throw Refusal.programUnreadable(file.path.text)
         }
@@ -181,8 +186,10 @@ extension OwnerAccount {
         return registration
     }
 
-    fileprivate func shown(_ registration: Registration) -> WireApplication {
-        let standing = applications.standing(of: registration)
+    fileprivate func shown(
+        _ registration: Registration, _ label: ProgramLabel, _ offered: OfferedProgram? = nil
+    ) -> WireApplication {
+        let standing = applications.standing(of: registration, offered: offered)
         return .with {
             $0.path = registration.path.text
             $0.applicationID = registration.applicationID.text
@@ -190,9 +197,9 @@ extension OwnerAccount {
             $0.webCredentials = registration.webCredentials.texts
             $0.isBrowser = registration.isBrowser
             $0.isDoor = registration.isDoor
-            $0.label = CallerProgram.label
-            $0.changed = standing == .changed
-            $0.unverified = standing == .unreadable || standing == .changing
+            $0.label = label.rawValue
+            $0.changed = [.changed, .withoutGroup].contains(standing)
+            $0.unverified = [.unreadable, .changing, .foreignFileSystem].contains(standing)
             $0.ofSystem = registration.isOfSystem
         }
     }

@@ -132,17 +132,21 @@ extension Broker {
     private func authorizeRequirement(
         _ bytes: Data, _ body: WireAuthorizeRequest, _ exchange: Exchange
     ) throws -> Reply {
+        let limits = try body.limits.map(GrantLimits.init)
         let demand = Demand(
             requirements: [try Requirement(canonicalBytes: Array(bytes))], availability: nil, object: "",
-            operation: "authorize an action of the program")
-        let limits = try body.limits.map(GrantLimits.init)
+            operation: "authorize an action of the program",
+            isAtTrustedPlace: limits?.isAtTrustedPlace ?? false)
         let limited = LimitedSubject(.requirement(bytes), limits)
         if body.preflight { return try preflight(demand, body.contextID, for: limited, exchange) }
         let context = try exchange.contexts.context(body.contextID)
         let asking = try exchange.asking(body.question)
         let event = exchange.event("authorize-requirement")
-        // As for rights: a forbidden prompt asks whether the authorization still stands. The limits are those that it was given.
-        if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes) {
+        // As for rights: a forbidden prompt asks whether the authorization still stands. The limits are those that it was given; one that
+        // was given elsewhere stands for nothing at the trusted place.
+        if !asking.question.isInteractionAllowed, let held = context.heldRequirement(bytes),
+            held.isAtTrustedPlace || !demand.isAtTrustedPlace
+        {
             return try grantAgain(
                 held.factorNames, held.strength, as: event, exchange,
                 whileStanding: { try context.use(held, of: bytes) })
@@ -244,6 +248,8 @@ extension Broker {
 extension GrantLimits {
     /// - Throws: ``GrantLimitsError``, which refuses the request.
     fileprivate init(_ limits: WireGrantLimits) throws {
-        try self.init(idleSeconds: limits.idleSeconds, hardSeconds: limits.hardSeconds, uses: limits.uses)
+        try self.init(
+            idleSeconds: limits.idleSeconds, hardSeconds: limits.hardSeconds, uses: limits.uses,
+            isAtTrustedPlace: limits.isAtTrustedPlace)
     }
 }

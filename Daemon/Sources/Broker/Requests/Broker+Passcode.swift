@@ -25,6 +25,9 @@ extension Broker {
         case .set: try setPasscode(exchange, asking)
         case .change: try changePasscode(exchange, asking)
         case .remove: try removePasscode(exchange, asking)
+        case .followLogin: try followLogin(exchange, asking)
+        case .ignoreLogin: try ignoreLogin(exchange)
+        case .sign: try setSign(exchange, asking)
         case .unspecified, .UNRECOGNIZED: throw Refusal(.malformed, "The request names no action.")
         }
         return .done
@@ -78,6 +81,45 @@ extension Broker {
         }
     }
 
+    // MARK: the login
+
+    /// Makes the login password the passcode. Nobody here can tell whether it is: the next login finds out, at the cost of one try.
+    private func followLogin(_ exchange: Exchange, _ asking: Asking) throws {
+        try requireLogins()
+        let era = exchange.account.ring.era
+        let proved = try provePasscode(
+            "make your login password your passcode", asking, exchange, for: exchange.event("passcode-follow-login"))
+        let chosen = try newSecret(
+            .newPasscode, repeated: .repeatPasscode, object: "",
+            operation: "make your login password your passcode", asking: asking)
+        let change = try exchange.account.life.prepareChange(of: proved, as: asking.requester)
+        try exchange.account.login.inTurn {
+            try commit("passcode-follow-login", exchange, asking) { turn in
+                try exchange.account.life.change(proved, to: chosen, change, since: era, in: turn)
+            }
+            try exchange.account.login.set(.following)
+        }
+    }
+
+    /// It only takes away, so nobody is asked.
+    private func ignoreLogin(_ exchange: Exchange) throws {
+        try requireLogins()
+        try exchange.verifyCaller()
+        let event = exchange.event("passcode-ignore-login")
+        try exchange.trail.change(event)
+        try exchange.account.login.inTurn { try exchange.account.login.set(.never) }
+        exchange.trail.note(event)
+    }
+
+    /// The PAM module talks to the daemon of the machine alone.
+    private func requireLogins() throws(Refusal) {
+        guard configuration.serves.sole == nil else {
+            throw Refusal(
+                .operationNotPermitted, "Logins open the store only where one daemon serves the whole machine.",
+                cause: "login.user-mode")
+        }
+    }
+
     private static func warning(_ objects: [ObjectRecord], itemCount: Int) -> String {
         guard !objects.isEmpty || itemCount > 0 else { return "The passcode will no longer protect anything." }
         let rights = objects.filter { $0.kind == .right }.map(\.attributes.identifier.text)
@@ -104,53 +146,24 @@ extension Broker {
         return " \(names.count == 1 ? "The right:" : "The rights:") \(shown.joined(separator: ", "))\(more)."
     }
 
-    /// Makes the change under the lock, recorded before and after, and begins the log's next epoch. Whatever ended the
-    /// request while it waited for the lock is heeded.
     private func commit(
         _ name: String, _ exchange: Exchange, _ asking: Asking,
         _ change: (borrowing StretchTurn) throws -> PrivateHalf?
     ) throws {
-        let event = exchange.event(name)
         try exchange.verifyCaller()
-        try exchange.account.keeper.exclusively.withStretchTurn(as: asking.requester) { turn in
-            try exchange.account.changing.withLock {
-                try asking.cancellation.check()
-                try exchange.trail.change(event)
-                let passcode: PrivateHalf?
-                var failure: (any Error)?
-                do { passcode = try change(turn) } catch let unfinished as UnfinishedPasscodeChange {
-                    // The keys are other ones already, whichever passcode opens them.
-                    passcode = unfinished.passcode
-                    failure = unfinished.reason
-                }
-                sessions.endKeptFactors(of: exchange.account)
-                if passcode != nil { exchange.account.biometry?.passcodeWasEntered() }
-                exchange.account.recentBiometry.forget()
-                services.environment.mayHaveChanged(of: exchange.account, askingSensor: true)
-                beginEpoch(of: exchange.account, under: passcode)
-                if let failure { throw failure }
-            }
-        }
-        exchange.trail.note(event)
-    }
-
-    /// The change is made already. When the log cannot take a new epoch, the present one goes on, whose seed lies under the
-    /// new passcode too; whatever releases something then fails until the log can be written.
-    private func beginEpoch(of account: OwnerAccount, under passcode: PrivateHalf?) {
-        do { try account.trail.beginEpoch(under: passcode) } catch {
-            log.error("the audit log began no epoch", metadata: ["cause": "\(error)"])
-        }
+        try services.changePasscode(exchange.event(name), of: exchange.account, as: asking.requester, change)
     }
 
     /// Proves the present passcode and nothing else. That is recorded whatever becomes of `event`: the store is open from
     /// then on.
     func provePasscode(
         _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
+        isAtTrustedPlace: Bool = false, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
         let demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
-            operation: operation, consequence: consequence, isShownInFull: isShownInFull)
+            operation: operation, consequence: consequence, isShownInFull: isShownInFull,
+            isAtTrustedPlace: isAtTrustedPlace)
         let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(

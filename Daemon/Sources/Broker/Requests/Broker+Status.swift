@@ -13,6 +13,7 @@ import Opening
 import OstiaryMessages
 import OwnerKeys
 import Owners
+import PromptProtocol
 import ProtectedObjects
 import Refusals
 import Sessions
@@ -27,11 +28,17 @@ extension Broker {
         .with { $0.findings = Examination(opened, for: account, askedBy: processID, as: requester).findings() }
     }
 
+    /// Where the starter of the daemon decides its trust, that comes before whom it serves.
+    private var mode: WireMode {
+        guard configuration.testOptions.isEmpty else { return .userForTests }
+        return configuration.serves.sole == nil ? .system : .user
+    }
+
     func status(for exchange: Exchange) throws -> WireStatus {
         let attempts = exchange.account.knownAttempts()
         let rights = try rightStatus(of: exchange)
         return .with {
-            $0.mode = configuration.testOptions.isEmpty ? .user : .userForTests
+            $0.mode = mode
             $0.daemonVersion = configuration.version
             $0.processID = UInt32(getpid())
             $0.stateDirectory = configuration.stateDirectory
@@ -55,7 +62,7 @@ extension Broker {
             $0.biometry = exchange.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
             $0.logRecordCount = logRecordCount(for: opened.logAudience(of: exchange.account))
             $0.caller.program = exchange.caller.program.logName
-            $0.caller.label = exchange.caller.label
+            $0.caller.label = exchange.caller.label.rawValue
             $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
             $0.caller.accessGroups = exchange.accessGroups.texts
         }

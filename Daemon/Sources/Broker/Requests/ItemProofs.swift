@@ -68,7 +68,11 @@ final class ItemProofs {
     /// Whether the context's proofs and password satisfy the item's rule.
     private func isHeld(_ opener: ItemOpener) throws -> Bool {
         guard let context = try context(), let requirement = opener.accessControl[.read] else { return false }
-        var held = exchange.account.held(in: context, for: opener.limited).factors
+        let kept = exchange.account.held(in: context, for: opener.limited)
+        guard !opener.accessControl.isAtTrustedPlace else {
+            return requirement.alternatives.contains(where: kept.ofTrustedPlace.factors.satisfies)
+        }
+        var held = kept.factors
         if context.applicationPassword(for: opener.limited) != nil { held.insert(.applicationPassword) }
         return requirement.alternatives.contains(where: held.satisfies)
     }
@@ -150,6 +154,7 @@ final class ItemProofs {
         // An answer of the same request counts for each of its items. What a context held for another item need not count here.
         if let proof = covering.first(where: {
             Self.serve([$0.factors], opener) && (opener.limited.limits == nil || !$0.standsOnHeld)
+                && (!opener.accessControl.isAtTrustedPlace || $0.place == .trusted)
         }) {
             try count(opener, standsOnKept: false)
             return proof
@@ -199,8 +204,12 @@ final class ItemProofs {
             return items
         }
         let opensStore = sets.contains { $0.contains(.passcode) }
+        // An answer that is given elsewhere opens nothing that asks for the trusted place.
+        let isAtPlace = opener.accessControl.isAtTrustedPlace
         return try items {
-            try $0.record.id == opener.record.id || Self.serve(sets, $0) || opensStore && $0.closedClass != nil
+            try $0.record.id == opener.record.id
+                || (isAtPlace || !$0.accessControl.isAtTrustedPlace) && Self.serve(sets, $0)
+                || opensStore && $0.closedClass != nil
         }
     }
 

@@ -104,7 +104,9 @@ package final class ApplicationRegistry: Sendable {
     // MARK: callers
 
     /// Who runs `program`; the file that is looked at is the one that the process executes.
-    func identity(of program: CallerProgram, process: any HeldProcess) -> CallerIdentity {
+    ///
+    /// - Parameter groupID: the process's group, as the kernel noted it at connect.
+    func identity(of program: CallerProgram, content: CallerContent, groupID: UInt32) -> CallerIdentity {
         let isUnread = isUnread
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
@@ -112,15 +114,20 @@ package final class ApplicationRegistry: Sendable {
             // It may be registered. Without its name, its rights and items would lie open to the next file at its path.
             return isUnread ? CallerIdentity(program, standing: .listUnreadable) : unregistered(program)
         }
-        let standing = standing(of: registration, process: process)
+        let standing = standing(of: registration, content: content, groupID: groupID)
         return standing == .asRegistered
             ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
     }
 
-    private func standing(of registration: Registration, process: any HeldProcess) -> ProgramStanding {
-        switch registration.identity {
+    private func standing(
+        of registration: Registration, content: CallerContent, groupID: UInt32
+    ) -> ProgramStanding {
+        if let group = registration.ownGroup {
+            return group.number(ofProgramAt: registration.path.text) == groupID ? .asRegistered : .withoutGroup
+        }
+        return switch registration.identity {
         case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path.text) ? .asRegistered : .changed
-        case .content(let digest): compare(process, with: digest)
+        case .content(let digest): compare(content, with: digest)
         }
     }
 
@@ -159,21 +166,27 @@ package final class ApplicationRegistry: Sendable {
     }
 
     /// Whether a process still executes the program of its identity.
-    func standing(of identity: CallerIdentity, process: any HeldProcess) -> ProgramStanding {
-        guard let content = identity.content else { return .asRegistered }
-        return compare(process, with: content)
+    func standing(of identity: CallerIdentity, content: CallerContent) -> ProgramStanding {
+        guard let digest = identity.content else { return .asRegistered }
+        return compare(content, with: digest)
     }
 
-    private func compare(_ process: any HeldProcess, with digest: Data) -> ProgramStanding {
-        guard let content = try? process.content() else { return .unreadable }
+    private func compare(_ content: CallerContent, with digest: Data) -> ProgramStanding {
         do throws(ProgramFileError) {
-            return try digests.digest(of: content) == digest ? .asRegistered : .changed
+            return try content.digest(by: digests) == digest ? .asRegistered : .changed
         } catch { return ProgramStanding(error) }
     }
 
     /// Whether the file at the path is the registered one. Without a program there, it counts as changed.
-    package func standing(of registration: Registration) -> ProgramStanding {
-        guard let file = try? ProgramFile(path: registration.path.text) else { return .changed }
+    ///
+    /// - Parameter offered: the file, where somebody passed it.
+    package func standing(of registration: Registration, offered: OfferedProgram? = nil) -> ProgramStanding {
+        if let group = registration.ownGroup, group.number(ofProgramAt: registration.path.text) == nil {
+            return .withoutGroup
+        }
+        guard let file = try? ProgramFile(path: registration.path.text, offered: offered) else {
+            return ProgramFile.isHidden(registration.path.text) ? .unreadable : .changed
+        }
         do throws(ProgramFileError) {
             return try file.identity(digests) == registration.identity ? .asRegistered : .changed
         } catch { return ProgramStanding(error) }

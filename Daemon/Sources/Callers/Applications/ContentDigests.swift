@@ -11,6 +11,8 @@ package enum ProgramFileError: Error, Equatable, Sendable {
     case unreadable
     /// It was written to, or its links or permissions were changed, each time that it was read.
     case changing
+    /// It was passed, and lies in a file system whose server may never answer.
+    case foreignFileSystem
 }
 
 /// SHA-256 digests of files. A file is read once for all threads that ask at the same time.
@@ -51,6 +53,35 @@ package final class ContentDigests: Sendable {
         try digest(of: content.name, in: content.folder?.number ?? AT_FDCWD)
     }
 
+    /// The digest of a program's file that was passed. Blocks while it reads.
+    func digest(of program: OfferedProgram) throws(ProgramFileError) -> Data {
+        guard program.isOfKernel else { throw .foreignFileSystem }
+        for _ in 0..<Self.readings {
+            do { return try present(program) } catch .changing { continue } catch { throw error }
+        }
+        throw .changing
+    }
+
+    private func present(_ program: OfferedProgram) throws(ProgramFileError) -> Data {
+        let stamp = try FileStamp(Self.status(of: program.file.number))
+        if let known = program.keptDigest(stamp) { return known }
+        let round = rounds.value(for: stamp) { reading(program, stamp) }
+        // What another thread read through may not have been open for reading.
+        if case .failure(.unreadable) = round.value, !round.isOwn { return try reading(program, stamp).get() }
+        let digest = try round.value.get()
+        if Self.isSettled(stamp) { program.keep(digest, stamp) }
+        return digest
+    }
+
+    private func reading(_ program: OfferedProgram, _ stamp: FileStamp) -> Result<Data, ProgramFileError> {
+        do throws(ProgramFileError) {
+            willRead()
+            let digest = try Self.contentDigest(of: program.file.number)
+            guard try FileStamp(Self.status(of: program.file.number)) == stamp else { throw .changing }
+            return .success(digest)
+        } catch { return .failure(error) }
+    }
+
     /// Threads that wait for a reading of the file.
     func waitingCount(at path: String) -> Int {
         var status = stat()
@@ -75,41 +106,50 @@ package final class ContentDigests: Sendable {
             let file = try NamedFile.open(name, in: folder)
             let lease = ReadLease(file)
             willRead()
-            guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
-            let digest = try Self.contentDigest(of: file)
-            guard try FileStamp(Self.status(of: file)) == stamp else { throw .changing }
+            guard try FileStamp(Self.status(of: file.number)) == stamp else { throw .changing }
+            let digest = try Self.contentDigest(of: file.number)
+            guard try FileStamp(Self.status(of: file.number)) == stamp else { throw .changing }
             if lease.end() { remember(digest, stamp) }
             return .success(digest)
         } catch { return .failure(error) }
     }
 
     private func remember(_ digest: Data, _ key: FileStamp) {
-        var now = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &now)
-        guard FileStamp.nanoseconds(now) - key.changed > Self.settling else { return }
+        guard Self.isSettled(key) else { return }
         digests.withLock { digests in
             if digests.count >= Self.capacity { digests = [:] }
             digests[key] = digest
         }
     }
 
-    private static func status(of file: borrowing Descriptor) throws(ProgramFileError) -> stat {
+    private static func isSettled(_ stamp: FileStamp) -> Bool {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &now)
+        return FileStamp.nanoseconds(now) - stamp.changed > settling
+    }
+
+    private static func status(of file: CInt) throws(ProgramFileError) -> stat {
         var status = stat()
-        guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteCount
+        guard unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= byteCount
         else {
             throw .unreadable
         }
         return status
     }
 
-    private static func contentDigest(of file: borrowing Descriptor) throws(ProgramFileError) -> Data {
+    /// Reads at places of its own: who passed the descriptor can move the common one.
+    private static func contentDigest(of file: CInt) throws(ProgramFileError) -> Data {
         var hash = SHA256()
         var buffer = [UInt8](repeating: 0, count: 256 * 1024)
+        var offset = 0
         while true {
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(file.number, $0.baseAddress, $0.count) }
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe pread(file, $0.baseAddress, $0.count, offset) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .unreadable }
             if count == 0 { return Data(hash.finalize()) }
+            offset += count
+            // The file grew while it was read.
+            guard offset <= byteCount else { throw .changing }
             unsafe buffer.withUnsafeBytes {
                 unsafe hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count]))
             }

@@ -26,6 +26,8 @@ package struct Registration: Equatable, Sendable {
     package let identity: Identity
     /// From the administrator's folder, not from the owner.
     package var isOfSystem = false
+    /// The group that the program alone has; only the administrator gives one.
+    var ownGroup: OwnGroup?
 
     package init(
         applicationID: ExactName, groups: [ExactName], webCredentials: [ExactName] = [], isBrowser: Bool = false,
@@ -117,6 +119,28 @@ extension Registration {
         } catch { return nil }
         applicationID = record.attributes.identifier
         guard defect == nil else { return nil }
+    }
+
+    /// On its way into another store: the application's id behind its length in four bytes, then the row's content.
+    package var transferred: [UInt8] {
+        var writer = CanonicalWriter()
+        writer.write(Array(applicationID.utf8), length: UInt32.self)
+        writer.write(fixed: encoded)
+        return writer.takeBytes()
+    }
+
+    /// Reads what ``transferred`` gives; nil for anything else.
+    package init?(transferred bytes: [UInt8]) {
+        var reader = CanonicalReader(bytes)
+        guard let name = try? reader.readText(length: UInt32.self) else { return nil }
+        let content = Data(bytes.dropFirst(4 + name.utf8.count))
+        self.init(
+            ObjectRecord(
+                id: VaultID(), owner: VaultID(), kind: .application, suite: 0, generation: 1,
+                attributes: ObjectAttributes(group: "", identifier: ExactName(name), created: 0),
+                accessControl: Data(), enclaveKind: 0, publicKey: Data(), keyBlob: Data(), payload: content,
+                slots: Data()))
+        guard transferred == bytes else { return nil }
     }
 
     private static func readNames(from reader: inout CanonicalReader) throws -> [ExactName] {

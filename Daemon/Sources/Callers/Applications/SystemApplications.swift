@@ -11,6 +11,7 @@ import UnixSocket
 ///     path = /usr/bin/example
 ///     access-groups = com.example.shared, com.example.other
 ///     webcredentials = example.com
+///     setgid = example
 ///
 /// Folder and files must belong to root, and nobody else may write to them; otherwise they do not count. A file with a
 /// line that is not understood does not count at all.
@@ -84,7 +85,9 @@ struct SystemApplications: Sendable {
         do throws(ConfigurationError) {
             try ConfigurationFile.forEachEntry(in: text) { (key, value, line) throws(ConfigurationLineError) in
                 guard
-                    ["application-id", "path", "access-groups", "webcredentials", "browser", "door"].contains(key)
+                    [
+                        "application-id", "path", "access-groups", "webcredentials", "browser", "door", "setgid",
+                    ].contains(key)
                 else { throw .unknownKey }
                 values[key] = (value, line)
             }
@@ -104,9 +107,19 @@ struct SystemApplications: Sendable {
         let isBrowser = try isYes(values["browser"])
         let isDoor = try isYes(values["door"])
         guard !CallerProgram.isInterpreter(path.value) else { throw .interpreter }
-        return Registration(
+        var registration = Registration(
             applicationID: ExactName(id.value), groups: groups, webCredentials: webCredentials,
             isBrowser: isBrowser, isDoor: isDoor, path: ExactName(path.value), identity: .rootOwned, isOfSystem: true)
+        registration.ownGroup = try ownGroup(values["setgid"])
+        return registration
+    }
+
+    private static func ownGroup(
+        _ entry: (value: String, line: Int)?
+    ) throws(SystemApplicationError) -> OwnGroup? {
+        guard let entry else { return nil }
+        guard OwnGroup.isName(entry.value) else { throw .notAGroup(line: entry.line) }
+        return OwnGroup(name: entry.value)
     }
 
     /// Whether a value that must be `yes` or `no` is `yes`; it is not without one.
@@ -137,6 +150,8 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
     case defect(line: Int, RegistrationDefect)
     /// A value that is neither `yes` nor `no`.
     case notYesOrNo(line: Int)
+    /// A value that is no name of a group.
+    case notAGroup(line: Int)
     /// It names an interpreter, whose scripts are not told apart.
     case interpreter
 
@@ -150,6 +165,7 @@ enum SystemApplicationError: Error, Equatable, Sendable, CustomStringConvertible
         case .without(let key): "the file names no \(key); add a line with one"
         case .defect(let line, let defect): "line \(line): \(defect)"
         case .notYesOrNo(let line): "line \(line): the value is neither yes nor no; write one of them"
+        case .notAGroup(let line): "line \(line): the value is no name of a group; write one in lower case"
         case .interpreter: "the program is an interpreter, whose scripts cannot be told apart; name another one"
         }
     }

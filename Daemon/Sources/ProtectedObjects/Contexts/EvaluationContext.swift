@@ -70,6 +70,8 @@ package final class EvaluationContext: Sendable {
         package let strength: String
         /// Those that the program asked for.
         let limits: GrantLimits?
+        /// Whether it was proved at the trusted place.
+        package var isAtTrustedPlace: Bool { limits?.isAtTrustedPlace ?? false }
         /// On CLOCK_BOOTTIME.
         let since: Duration
         let number = GrantNumber.next()

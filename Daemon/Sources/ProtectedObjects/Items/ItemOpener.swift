@@ -79,7 +79,8 @@ package final class ItemOpener {
     package func demand(_ operation: String, object: String) -> Demand {
         Demand(
             requirements: [accessControl[.read]], availability: nil, object: object, operation: operation,
-            applicationPassword: slots?.applicationPasswordCheck, enrolmentIDs: enrolmentIDs, logName: record.logName)
+            applicationPassword: slots?.applicationPasswordCheck, enrolmentIDs: enrolmentIDs, logName: record.logName,
+            isAtTrustedPlace: accessControl.isAtTrustedPlace)
     }
 
     /// The attributes.

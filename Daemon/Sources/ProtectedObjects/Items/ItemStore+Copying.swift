@@ -11,11 +11,17 @@ extension ItemStore {
     /// Copies an item, and returns whether these keys could. An item that stands for a key is not copied, nor one whose rule names
     /// an application password or a security key: the other store has neither. Its class must be open there.
     package func copy(_ id: VaultID, into other: ItemStore, openedWith halves: [PrivateHalf]) throws -> Bool {
-        guard let record = try readable(id) else { return false }
+        guard let draft = try opened(id, with: halves) else { return false }
+        return try other.take(draft) != nil
+    }
+
+    /// The item in plain, for another store; nil for one that these keys do not open.
+    package func opened(_ id: VaultID, with halves: [PrivateHalf]) throws -> ItemDraft? {
+        guard let record = try readable(id) else { return nil }
         let header = try header(of: record)
         guard let secret = try openedSecret(of: record, header, halves),
             let half = try Self.half(sealing: record.attributes, among: halves)
-        else { return false }
+        else { return nil }
         let attributes = try ItemAttributes(
             encoded: ItemCipher.openAttributes(record.attributes, with: half, header: header))
         let data: SecretBytes? =
@@ -23,21 +29,24 @@ extension ItemStore {
             case .some(let payload): try PayloadCipher.open(payload, accessSecret: secret.bytes, header: header)
             case nil: nil
             }
-        let draft = ItemDraft(
+        return ItemDraft(
             itemClass: record.itemClass, attributes: attributes,
             accessControl: try StoredAccessControl.decode(record.accessControl), keyID: nil, data: data,
             applicationPassword: nil)
+    }
+
+    /// Adds an item of another store; nil for one whose rule cannot be kept here.
+    package func take(_ draft: borrowing ItemDraft) throws -> VaultID? {
         do {
-            _ = try other.add(draft)
-            return true
+            return try add(draft).id
         } catch let refusal as Refusal where refusal.cause.hasPrefix("biometry") {
             // It is bound to the enrolled fingers, which nobody can read now.
-            return false
+            return nil
         } catch SlotError.missingPublicHalf(.securityKey) {
-            return false
+            return nil
         } catch SlotError.missingApplicationPassword {
-            // The passcode opened it here, but the rule's other way cannot be made again.
-            return false
+            // The passcode opened it there, but the rule's other way cannot be made again.
+            return nil
         }
     }
 

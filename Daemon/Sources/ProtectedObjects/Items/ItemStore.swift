@@ -22,10 +22,12 @@ package struct ItemStore: Sendable {
     package let eraser: JournalEraser
     package let digests: ItemDigests
     package let enrolment: CurrentEnrolment
+    /// How many items the owner may have; nil where the store's own limit is enough.
+    private let share: Int?
 
     package init(
         vault: Vault, ring: KeyRing, owner: VaultID, stretching: PasscodeStretching, eraser: JournalEraser,
-        digests: ItemDigests, enrolment: CurrentEnrolment
+        digests: ItemDigests, enrolment: CurrentEnrolment, share: Int?
     ) {
         self.vault = vault
         self.ring = ring
@@ -34,6 +36,7 @@ package struct ItemStore: Sendable {
         self.eraser = eraser
         self.digests = digests
         self.enrolment = enrolment
+        self.share = share
     }
 
     package static let notFound = Refusal(.notFound, "There is no such item.", cause: "item.not-found")
@@ -69,10 +72,18 @@ package struct ItemStore: Sendable {
         try Self.explained {
             try vault.write("item.add") { writer in
                 try insert(writer)
+                try requirePlace(writer)
                 try writer.insertItem(record)
             }
         }
         return record
+    }
+
+    private func requirePlace(_ writer: VaultWriter) throws {
+        guard let share, try writer.itemCount(owner: owner) >= share else { return }
+        throw Refusal(
+            .tooMany, "You have \(share) items in the store of this machine, and no more are allowed; delete some.",
+            cause: "item.too-many")
     }
 
     private static let suite: UInt8 = 1

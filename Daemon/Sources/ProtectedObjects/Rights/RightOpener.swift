@@ -47,7 +47,8 @@ package final class RightOpener {
             object: object.shownName,
             operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
             applicationPassword: slots.applicationPasswordCheck, enrolmentIDs: slots.enrolmentIDs,
-            logName: object.attributes.identifier.text, label: ObjectRecord.shownLabel(label))
+            logName: object.attributes.identifier.text, label: ObjectRecord.shownLabel(label),
+            isAtTrustedPlace: accessControl.isAtTrustedPlace)
     }
 
     /// What must be proved for one signature over data that the question shows.
@@ -72,7 +73,8 @@ package final class RightOpener {
             requirements: [accessControl[.sign]], availability: accessControl.availability, object: name,
             operation: operation, applicationPassword: slots.applicationPasswordCheck,
             enrolmentIDs: slots.enrolmentIDs, logName: object.attributes.identifier.text,
-            label: isFit ? label : DisplayText(""), isShownInFull: true)
+            label: isFit ? label : DisplayText(""), isShownInFull: true,
+            isAtTrustedPlace: accessControl.isAtTrustedPlace)
     }
 
     /// The opened right. Uses a slot that the evaluation satisfied.

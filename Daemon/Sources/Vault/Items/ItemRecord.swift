@@ -139,4 +139,6 @@ public struct ItemMatch: Equatable, Sendable {
 public enum ItemLimits {
     /// Items of one owner. Each costs about 500 bytes of memory, and about a third of that in the list on disk.
     public static let itemCount = 200_000
+    /// Items of one owner where several share the store: the lists of four full owners take as much memory as that of the only one.
+    public static let itemCountOfSeveral = itemCount / 4
 }

@@ -126,8 +126,12 @@ final class RawClient {
 
     // MARK: requests
 
+    /// What the daemon greeted with, once this has greeted.
+    private(set) var nonce = Data()
+
     func greet() throws {
         let greeting = try greeting()
+        nonce = greeting.nonce
         let answer = try ask(
             .hello(
                 .with {

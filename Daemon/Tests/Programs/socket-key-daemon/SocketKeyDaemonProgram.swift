@@ -24,6 +24,7 @@ import Settings
 struct SocketKeyDaemonProgram {
     private struct PersonAtMachine: SessionRecords {
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { nil }
+        func isAtMachine(_ userID: UInt32) -> Bool { true }
     }
 
     static func main() throws {
@@ -31,15 +32,17 @@ struct SocketKeyDaemonProgram {
         guard arguments.count == 5, let seconds = Int(arguments[4]) else { exit(2) }
         umask(0o077)
         let (user, prompts) = (try SystemUser.current(), prompts())
+        let (helpers, facts) = (HelperRoads.beside(program: program), KernelFacts())
         let prompter = ProcessPrompter(
-            program: program("ostiary-prompt"), configuration: prompts, userID: user.id, sessions: PersonAtMachine())
+            helpers, configuration: prompts, userID: user.id, facts: facts, buses: .standard(of: user.id),
+            sessions: PersonAtMachine())
         let keys = SecurityKeys(
-            .spawned(program: program("ostiary-fido")), ports: SocketPorts(folder: arguments[3]),
-            limit: .seconds(seconds))
+            helpers.securityKey, ports: SocketPorts(folder: arguments[3]), limit: .seconds(seconds))
         let broker = try Broker.open(
             BrokerConfiguration(
-                runsAs: user, stateDirectory: arguments[2], promptProgram: program("ostiary-prompt"),
-                prompts: prompts, version: "test", applicationsDirectory: arguments[2] + "/apps.d",
+                runsAs: user, stateDirectory: arguments[2], helpers: helpers, facts: facts,
+                sessionRecords: PersonAtMachine(), prompts: prompts, version: "test",
+                applicationsDirectory: arguments[2] + "/apps.d",
                 systemBus: arguments[1] + "/no-bus"),
             log: Logger(label: "socket-key-daemon") { _ in SwiftLogNoOpLogHandler() }, stretching: .argon2id,
             prompter: PromptQueue(prompter),
@@ -56,8 +59,5 @@ struct SocketKeyDaemonProgram {
         return prompts
     }
 
-    private static func program(_ name: String) -> String {
-        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent(name).path
-    }
+    private static var program: String { URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path }
 }

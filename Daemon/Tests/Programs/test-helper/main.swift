@@ -30,10 +30,17 @@ let connection: CInt = {
     return Glibc.send(connection, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count
 }
 
+/// The descriptors that came with the last message.
+nonisolated(unsafe) var passed: [CInt] = []
+
 func receive() -> [String]? {
     var bytes = [UInt8](repeating: 0, count: 4096)
-    let count = recv(connection, &bytes, bytes.count, 0)
+    var sender = ostiary_sender()
+    let count = ostiary_receive(connection, &bytes, bytes.count, CInt(OSTIARY_RECEIVE_DESCRIPTORS), &sender)
     guard count > 0 else { return nil }
+    for descriptor in passed { close(descriptor) }
+    passed = [sender.descriptors.0, sender.descriptors.1, sender.descriptors.2]
+        .prefix(Int(sender.descriptor_count)).map { $0 }
     return String(decoding: bytes[..<count], as: UTF8.self).split(separator: " ").map(String.init)
 }
 
@@ -55,6 +62,21 @@ while let words = receive() {
         var byte: UInt8 = 0
         let count = read(CInt(words[1])!, &byte, 1)
         send(count == 1 ? "\(byte)" : "nothing")
+    case "passed":
+        var bytes = [UInt8](repeating: 0, count: passed.count)
+        for (index, descriptor) in passed.enumerated() { _ = read(descriptor, &bytes[index], 1) }
+        send(bytes.map { "\($0)" }.joined(separator: " ") + ".")
+    case "give":
+        // Pipes with a byte each: 1, 2 and so on.
+        let readers = (1...UInt8(words[1])!).map { byte in
+            var ends: [CInt] = [-1, -1]
+            guard pipe(&ends) == 0, write(ends[1], [byte], 1) == 1 else { _exit(4) }
+            close(ends[1])
+            return ends[0]
+        }
+        let text = [UInt8](repeating: 7, count: Int(words[2])!)
+        _ = ostiary_send(connection, text, text.count, readers, CInt(readers.count))
+        for reader in readers { close(reader) }
     case "die": _exit(1)
     case "answer-and-die":
         send("last words")

@@ -8,7 +8,7 @@ public import Foundation
 ///
 /// What an `LAContext` keeps does not count for an object whose limits it has reached: then the person is asked again. The limits
 /// are stored with the object, under the same protection as its rule, and the daemon enforces them. Limits that
-/// `accessControl` has are replaced.
+/// `accessControl` has are replaced; a trusted place stays one.
 ///
 /// - Parameters:
 ///   - allocator: not used.
@@ -26,7 +26,7 @@ public func SecAccessControlCreateWithGrantLimits(
         do {
             limits = try GrantLimits(
                 idleSeconds: idleSeconds == 0 ? nil : idleSeconds, hardSeconds: hardSeconds == 0 ? nil : hardSeconds,
-                uses: uses == 0 ? nil : uses)
+                uses: uses == 0 ? nil : uses, isAtTrustedPlace: accessControl.limits?.isAtTrustedPlace ?? false)
         } catch {
             throw StatusError.parameter("The limits cannot be used: \(error).")
         }
@@ -38,7 +38,9 @@ public func SecAccessControlCreateWithGrantLimits(
 extension GrantLimits {
     private var entries: [String: PropertyList] {
         let numbers = ["idle": idleSeconds, "hard": hardSeconds, "uses": uses]
-        return numbers.compactMapValues { number in number.map { .integer(Int($0)) } }
+        var entries: [String: PropertyList] = numbers.compactMapValues { number in number.map { .integer(Int($0)) } }
+        if isAtTrustedPlace { entries["place"] = .string("trusted") }
+        return entries
     }
 
     var propertyList: PropertyList { .dictionary(entries) }
@@ -55,7 +57,8 @@ extension GrantLimits {
         }
         guard
             let limits = try? GrantLimits(
-                idleSeconds: number("idle"), hardSeconds: number("hard"), uses: number("uses")),
+                idleSeconds: number("idle"), hardSeconds: number("hard"), uses: number("uses"),
+                isAtTrustedPlace: entries["place"] == .string("trusted")),
             limits.propertyList == list
         else { return nil }
         self = limits

@@ -78,6 +78,7 @@ package enum ErrorSurface: Equatable, Sendable {
         case .questionNeeded: (.status(errSecInternalComponent), "question.needed")
         case .clientChanged: (.authentication(.authenticationFailed), "client.changed")
         case .clientRefused: (.status(errSecAuthFailed), "client.refused")
+        case .notPermitted: (.status(errSecAuthFailed), "admin.not-permitted")
 
         case .passcodeNotSet: (.authentication(.passcodeNotSet), "passcode.not-set")
         case .passcodeAlreadySet: (.status(errSecDuplicateItem), "passcode.already-set")

@@ -20,9 +20,15 @@ struct ProtectionOptions: ParsableArguments {
     /// The requirement that the rule states.
     var requirement: Requirement { get throws { try (require ?? RuleArgument(RuleArgument.standard)).requirement } }
 
+    /// Nil when neither an option nor the rule gives a limit.
+    var grantLimits: GrantLimits? {
+        get throws(GrantLimitsError) { try limits.given(isAtTrustedPlace: require?.isAtTrustedPlace ?? false) }
+    }
+
     /// For a notice: the proof that a use of the new object needs.
-    static func words(for requirement: Requirement) -> String {
-        requirement.factors.isEmpty ? "which is used without a question" : "which requires \(requirement)"
+    static func words(for requirement: Requirement, isAtTrustedPlace: Bool = false) -> String {
+        guard !requirement.factors.isEmpty else { return "which is used without a question" }
+        return "which requires \(requirement)" + (isAtTrustedPlace ? PlacedRule.suffix : "")
     }
 }
 
@@ -37,14 +43,12 @@ struct GrantLimitOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End an authorization after so many uses.", valueName: "count")) var uses: UInt32?
 
     func validate() throws {
-        do { _ = try given } catch { throw ValidationError("The limits cannot be used: \(error).") }
+        do { _ = try given() } catch { throw ValidationError("The limits cannot be used: \(error).") }
     }
 
     /// Nil when no limit is given.
-    var given: GrantLimits? {
-        get throws(GrantLimitsError) {
-            guard idle != nil || hard != nil || uses != nil else { return nil }
-            return try GrantLimits(idleSeconds: idle, hardSeconds: hard, uses: uses)
-        }
+    func given(isAtTrustedPlace: Bool = false) throws(GrantLimitsError) -> GrantLimits? {
+        guard idle != nil || hard != nil || uses != nil || isAtTrustedPlace else { return nil }
+        return try GrantLimits(idleSeconds: idle, hardSeconds: hard, uses: uses, isAtTrustedPlace: isAtTrustedPlace)
     }
 }

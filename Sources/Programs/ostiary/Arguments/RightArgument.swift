@@ -10,12 +10,16 @@ struct RightArgument: ParsableArguments {
         transform: Self.checkedName)
     var name: String
 
+    @OptionGroup var group: RightGroupOption
+
     static var completion: CompletionKind {
-        .custom { _, _, prefix in RightNameCompletion.names(startingWith: prefix) }
+        .custom { words, _, prefix in
+            RightNameCompletion.names(startingWith: prefix, of: RightNameCompletion.group(in: words))
+        }
     }
 
     /// Asks the daemon for it.
-    func find() throws -> StoredRight { try OstiaryClient.shared.right(name) }
+    func find() throws -> StoredRight { try OstiaryClient.shared.right(name, accessGroup: group.given) }
 
     /// Refuses names that the daemon would refuse, with the exit status of a wrong command line.
     static func checkedName(_ text: String) throws -> String {
@@ -27,6 +31,23 @@ struct RightArgument: ParsableArguments {
     }
 }
 
+/// `--group` of the commands that name a right. Rights of a group and those of this command alone can have the same name.
+struct RightGroupOption: ParsableArguments {
+    @Option(
+        name: .customLong("group"),
+        help: ArgumentHelp(
+            "The access group of the right, whose programs may all use it; without one it is this command's alone.",
+            valueName: "group"),
+        transform: Self.checked)
+    var given: String?
+
+    /// The daemon takes an empty group for none, which would be another right.
+    static func checked(_ text: String) throws -> String {
+        guard !text.isEmpty else { throw ValidationError("The access group is empty.") }
+        return text
+    }
+}
+
 /// Names of rights for a shell's completion.
 ///
 /// Bash gives them to `compgen -W`, which expands each word as if the person had typed it: a right with the name `$(…)` would run a
@@ -34,14 +55,22 @@ struct RightArgument: ParsableArguments {
 enum RightNameCompletion {
     private static let marks = Set("._-@+/".utf8)
 
-    static func names(startingWith prefix: String) -> [String] {
-        // A shell that completes a word has no place for an error: no daemon, no suggestions.
-        let rights = (try? OstiaryClient.shared.rights()) ?? []
+    static func names(startingWith prefix: String, of group: String?) -> [String] {
+        // A shell that completes a word has no place for an error: no daemon or no such group, no suggestions.
+        let rights = (try? OstiaryClient.shared.rights(accessGroup: group)) ?? []
         return rights.compactMap { right in
             guard case .intact(let right) = right, right.identifier.hasPrefix(prefix), isWord(right.identifier)
             else { return nil }
             return right.identifier
         }
+    }
+
+    /// The access group that the words of the command line name already.
+    static func group(in words: [String]) -> String? {
+        guard let place = words.firstIndex(of: "--group"), place + 1 < words.count, !words[place + 1].isEmpty else {
+            return nil
+        }
+        return words[place + 1]
     }
 
     /// Whether the name has only letters and digits of ASCII and a few marks, and is no option.

@@ -6,11 +6,15 @@ struct RuleArgument {
     static let standard = "biometry or passcode"
 
     let requirement: Requirement
+    /// Whether only proofs count that were given at the trusted place.
+    let isAtTrustedPlace: Bool
 
     /// Throws `ValidationError` with the position of the mistake.
     init(_ text: String) throws {
         do {
-            requirement = try Requirement(try Rule(parsing: text))
+            let placed = try PlacedRule(parsing: text)
+            requirement = try Requirement(placed.rule)
+            isAtTrustedPlace = placed.isAtTrustedPlace
         } catch let error as RuleSyntaxError {
             throw ValidationError("\(error)")
         } catch let error as RuleError {

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import KeyAlgorithms
 import OstiaryClient
+import OstiaryMessages
 
 /// The files that a command signs, with `--algorithm`, `--output` and `--json`.
 struct SigningFiles: ParsableArguments {
@@ -57,6 +59,22 @@ struct SigningFiles: ParsableArguments {
         let inputs = try files.map { try algorithm.input($0, keepsContent: files.count == 1) }
         let sign = try authorize()
         try write(zip(files, inputs).map(sign))
+    }
+
+    /// Signs one of the files with a right or key that confirms each signature. The daemon hashes the file itself, because it shows
+    /// the file.
+    ///
+    /// - Parameter input: the file as ``sign(_:)`` read it. Of several files none is kept in memory, so each is read again. A single
+    ///   one may be a pipe, which cannot be.
+    func confirmedSignature(
+        _ file: InputFile, _ input: SigningInput, by id: Data, _ interaction: Interaction
+    ) throws -> Data {
+        let kept = try files.count == 1 ? input : algorithm.input(file, keepsContent: true)
+        guard let content = kept.content else {
+            throw CommandError.inputTooLarge(name: file.name, limit: WireLimits.tailByteCount)
+        }
+        return try OstiaryClient.shared.confirmAndSign(
+            content, right: id, algorithm: algorithm.chosen.rawValue, interaction: interaction)
     }
 
     /// Checks the places of all signatures, and gives the function that writes them there.

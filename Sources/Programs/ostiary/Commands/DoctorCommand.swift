@@ -76,7 +76,8 @@ struct DoctorCommand: ParsableCommand {
             let diagnosis = try OstiaryClient.shared.diagnosis()
             return [.reachable] + diagnosis.findings.map { FindingDocument($0) }
         } catch {
-            return [.unreachable(because: error)]
+            // Where the location is unknown, that is the error.
+            return [.unreachable(because: error, at: try? DaemonLocation.ofCurrentUser())]
         }
     }
 }

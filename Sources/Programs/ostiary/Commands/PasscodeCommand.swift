@@ -5,14 +5,14 @@ import OstiaryMessages
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
-        abstract: "Set, change or remove your passcode.",
+        abstract: "Set, change or remove your passcode, or set your sign.",
         discussion: """
             The daemon's own prompt asks for the passcode; it never passes through this command.
 
             Example:
               ostiary passcode set
             """,
-        subcommands: [Set.self, Change.self, Remove.self])
+        subcommands: [Set.self, Change.self, Remove.self, FollowLogin.self, Sign.self])
 
     struct Set: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -54,6 +54,55 @@ struct PasscodeCommand: ParsableCommand {
 
         func run() throws { try options.carryOut(.remove, "remove your passcode", outcome: "removed") }
     }
+
+    struct FollowLogin: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "follow-login",
+            abstract: "Make your login password your passcode, so that a login opens the store.",
+            discussion: """
+                The prompt asks for your passcode, and twice for your login password, which becomes the passcode. \
+                From then on the passcode follows when you change the login password. A login password that is too \
+                weak for a passcode is refused.
+
+                Example:
+                  ostiary passcode follow-login
+                """)
+
+        @Flag(help: "Have no login try its password as your passcode.")
+        var off = false
+
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws {
+            if off {
+                try options.carryOut(
+                    .ignoreLogin, "keep logins from your passcode",
+                    announcing: "The passcode has nothing to do with your login password.", ["passcode": "independent"])
+            } else {
+                try options.carryOut(
+                    .followLogin, "make your login password your passcode",
+                    announcing: "The passcode is your login password, and follows it.", ["passcode": "followingLogin"])
+            }
+        }
+    }
+
+    struct Sign: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set the words by which you know Ostiary's own console.",
+            discussion: """
+                In system mode Ostiary has a console where no program of yours draws or reads. Your sign stands on it with \
+                each question, and nowhere else. You type it there.
+
+                Example:
+                  ostiary passcode sign
+                """)
+
+        @OptionGroup var options: PasscodeOptions
+
+        func run() throws {
+            try options.carryOut(.sign, "set your sign", announcing: "Your sign is set.", ["sign": "set"])
+        }
+    }
 }
 
 /// `--reason` and `--json` of the commands that change the passcode.
@@ -62,10 +111,16 @@ struct PasscodeOptions: ParsableArguments {
     @OptionGroup var json: JSONFlag
 
     func carryOut(_ action: WirePasscodeAction, _ purpose: String, outcome: String) throws {
+        try carryOut(action, purpose, announcing: "The passcode is \(outcome).", ["passcode": outcome])
+    }
+
+    func carryOut(
+        _ action: WirePasscodeAction, _ purpose: String, announcing text: String, _ values: [String: String]
+    ) throws {
         let interaction = reason.interaction(otherwise: purpose)
         try PasscodeProgress.showing(isEnabled: !json.isGiven && StandardError.isTerminal) {
             try OstiaryClient.shared.passcode(action, interaction: interaction)
         }
-        try json.announce("The passcode is \(outcome).", ["passcode": outcome])
+        try json.announce(text, values)
     }
 }

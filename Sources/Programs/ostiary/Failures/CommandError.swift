@@ -1,5 +1,6 @@
 import CommandFailures
 import KeyAlgorithms
+import OstiaryClient
 import UnixSocket
 
 /// A fault that the command itself finds, before or after it asked the daemon.
@@ -23,6 +24,14 @@ enum CommandError: Error, Equatable {
     case ambiguousKey(name: String)
     /// A test run would stand beside a store of the user's; the reason says where.
     case ownStore(String)
+    /// The command is about a user's own daemon, and the machine is in system mode. The sentence says what was not done.
+    case systemMode(String)
+    /// The command is about the machine's daemon, and the machine is in user mode. The sentence says what was not done.
+    case userMode(String)
+    /// The user's own store was not moved, or not removed; the sentences say why and what to do.
+    case notMigrated(String)
+    /// A program cannot have the group for itself. The sentences say why, and what to do.
+    case ownGroup(String)
     /// Something would be destroyed or overwritten, and there is no terminal to ask on. The sentence says what.
     case consentNeeded(String)
     /// The command of a test run.
@@ -44,6 +53,10 @@ enum CommandError: Error, Equatable {
         case .ownStore: -110
         case .commandNotStarted: -111
         case .consentNeeded: -112
+        case .systemMode: -113
+        case .userMode: -114
+        case .notMigrated: -115
+        case .ownGroup: -116
         }
     }
 
@@ -60,6 +73,10 @@ enum CommandError: Error, Equatable {
         case .ambiguousKey: FailureClass("ambiguousKey", .failed)
         case .noData: FailureClass("noData", .failed)
         case .ownStore: FailureClass("ownStore", .refused)
+        case .systemMode: FailureClass("systemMode", .refused)
+        case .userMode: FailureClass("userMode", .refused)
+        case .notMigrated: FailureClass("notMigrated", .failed)
+        case .ownGroup: FailureClass("ownGroup", .failed)
         case .commandNotStarted: FailureClass("commandNotStarted", .failed)
         case .consentNeeded: FailureClass("consentNeeded", .refused)
         }
@@ -84,6 +101,11 @@ extension CommandError: CustomStringConvertible {
         case .ownStore(let reason):
             "Nothing was started, because \(reason), and a program of the test run could use it. Run as another user, or set "
                 + "XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders."
+        case .systemMode(let consequence): "\(ClientConfiguration.path) asks for the system daemon. \(consequence)"
+        case .userMode(let consequence):
+            "\(ClientConfiguration.path) does not ask for the system daemon (mode = system). \(consequence)"
+        case .notMigrated(let reason): reason
+        case .ownGroup(let reason): "\(reason) Nothing was registered."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."
         case .consentNeeded(let loss):
             "\(loss) Nobody can be asked, so nothing was done. Give --force to do it without a question."

@@ -100,6 +100,13 @@ struct ApplicationListDocument: Encodable {
 enum IdentityLabel {
     /// The daemon's label and its meaning, or the label alone if this command does not know it.
     static func explained(_ label: String) -> String {
-        label == "advisory" ? "advisory: another program of yours could imitate it" : label
+        switch label {
+        case "setgid": "setgid: none of your other programs can act as it"
+        case "system unit": "system unit: a service of the machine started it"
+        case "registered": "registered: another program of yours could act as it"
+        case "sandbox": "sandbox: it runs in a container of yours"
+        case "advisory": "advisory: another program of yours could imitate it"
+        default: label
+        }
     }
 }

@@ -80,14 +80,28 @@ extension FindingDocument {
     static let reachable = FindingDocument(
         check: connection, verdict: .ok, message: "The daemon answers.", advice: "")
 
-    static func unreachable(because error: any Error) -> FindingDocument {
+    /// - Parameter location: the daemon that was asked; nil when it is unknown.
+    static func unreachable(because error: any Error, at location: DaemonLocation?) -> FindingDocument {
+        let code = (error as? OstiaryError)?.code
         let advice =
-            switch (error as? OstiaryError)?.code {
-            case OstiaryError.Code.daemonUnavailable?:
-                "Do what the message says. If ostiaryd is not installed, install it, or build it beside this command."
-            case OstiaryError.Code.foreignServer?: "Remove that socket, and find out who put it there."
-            default: "Run `ostiary status`, which starts the daemon. If that fails too, do what its message says."
-            }
+            if case .system? = location { Self.systemAdvice(on: code) } else { Self.userAdvice(on: code) }
         return FindingDocument(check: connection, verdict: .problem, message: "\(error)", advice: advice)
+    }
+
+    private static func userAdvice(on code: OstiaryError.Code?) -> String {
+        switch code {
+        case OstiaryError.Code.daemonUnavailable?:
+            "Do what the message says. If ostiaryd is not installed, install it, or build it beside this command."
+        case OstiaryError.Code.foreignServer?: "Remove that socket, and find out who put it there."
+        default: "Run `ostiary status`, which starts the daemon. If that fails too, do what its message says."
+        }
+    }
+
+    private static func systemAdvice(on code: OstiaryError.Code?) -> String {
+        switch code {
+        case OstiaryError.Code.daemonUnavailable?, OstiaryError.Code.foreignServer?:
+            "The daemon is the machine's. Only an administrator can do what the message says."
+        default: "Run `ostiary status`. If that fails too, do what its message says."
+        }
     }
 }

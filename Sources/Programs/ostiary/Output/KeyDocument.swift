@@ -11,11 +11,15 @@ struct KeyDocument: Encodable {
     /// Each permitted operation and its rule.
     let rules: [String: String]
     let availability: String
+    /// Whether the person is asked for each signature, and sees what is signed.
+    let confirmsEachSignature: Bool
     let publicKey: Data
     let enclave: String
     fileprivate let requires: String
 
-    private enum CodingKeys: CodingKey { case id, label, tag, group, rules, availability, publicKey, enclave }
+    private enum CodingKeys: CodingKey {
+        case id, label, tag, group, rules, availability, confirmsEachSignature, publicKey, enclave
+    }
 
     init(_ key: EnclaveKey, item: StoredItem) {
         func text(_ name: String) -> String { item.attributes[name].map { ItemDocument.Value($0).text } ?? "" }
@@ -29,6 +33,7 @@ struct KeyDocument: Encodable {
                 access[operation].map { (operation.name, $0.description) }
             })
         availability = access.availability.name
+        confirmsEachSignature = access.confirmsEachSignature
         publicKey = key.publicKey
         enclave = key.enclaveKind
         requires = access.keyRequirement.description

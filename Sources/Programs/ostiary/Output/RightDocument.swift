@@ -40,7 +40,7 @@ struct RightDocument: Encodable {
         createdAt = Timestamp(right.createdAt)
         enclave = right.enclaveKind
         application = right.application
-        requires = access.keyRequirement.description
+        requires = access.keyRequirement.description + (access.isAtTrustedPlace ? PlacedRule.suffix : "")
     }
 }
 
@@ -49,15 +49,18 @@ struct GrantLimitsDocument: Encodable {
     let idleSeconds: UInt32?
     let hardSeconds: UInt32?
     let uses: UInt32?
+    /// `trusted`; nil for anywhere.
+    let place: String?
 
     init(_ limits: GrantLimits) {
         (idleSeconds, hardSeconds, uses) = (limits.idleSeconds, limits.hardSeconds, limits.uses)
+        place = limits.isAtTrustedPlace ? "trusted" : nil
     }
 
     var text: String {
         let parts = [
             idleSeconds.map { "\($0) s without a use" }, hardSeconds.map { "\($0) s in any case" },
-            uses.map { $0 == 1 ? "1 use" : "\($0) uses" },
+            uses.map { $0 == 1 ? "1 use" : "\($0) uses" }, place.map { _ in "proved at the trusted place" },
         ]
         return parts.compactMap(\.self).joined(separator: ", ")
     }

@@ -43,6 +43,11 @@ int ostiary_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);
 // SO_PEERPIDFD (Linux 6.5); -1 with ENOPROTOOPT on older kernels.
 int ostiary_peer_pidfd(int socket);
 
+// The type of a listening Unix socket, and the path that it is bound to: an empty one for an abstract address or none. `capacity`
+// must be larger than any such path (108). ENOTSOCK for another file, EAFNOSUPPORT for another family, EINVAL for a socket that
+// does not listen.
+int ostiary_listener(int descriptor, int *type, char *path, size_t capacity);
+
 // What may come beside the bytes of a receive.
 enum {
   OSTIARY_RECEIVE_SENDER = 1,      // the sender's credentials; the socket must ask for them (ostiary_pass_credentials)
@@ -116,12 +121,16 @@ typedef enum {
   OSTIARY_PASSED_DEVICE = 1,   // a character device, as a terminal is
   OSTIARY_PASSED_SOCKET = 2,
   OSTIARY_PASSED_PROCESS = 3,  // a pidfd
+  OSTIARY_PASSED_FILE = 4,     // a regular file that is not guarded
 } ostiary_passed_kind;
 
-// Gives the kind of a passed descriptor, if it is a character device, or with `takes_client` a socket or a pidfd. Otherwise
+// What ostiary_take_passed takes besides character devices.
+enum { OSTIARY_TAKES_CLIENT = 1, OSTIARY_TAKES_FILE = 2 };
+
+// Gives the kind of a passed descriptor, if it is a character device, or by `others` a socket or a pidfd, or a file. Otherwise
 // returns OSTIARY_PASSED_OTHER and closes the descriptor, unless this process has the same file open. Does nothing else with it,
 // because another operation might wait for the process that serves its file system.
-ostiary_passed_kind ostiary_take_passed(int descriptor, int takes_client);
+ostiary_passed_kind ostiary_take_passed(int descriptor, int others);
 
 // The number of a pidfd's process, as /proc/self/fdinfo says: 0 when the process was reaped or has no number here, -1 when the
 // descriptor is no pidfd or one of a thread.
@@ -198,6 +207,10 @@ int ostiary_end_read_lease(int descriptor);
 // Whether the file lies in a file system that sets the time of change at the first store to each page of a mapping: ext4,
 // XFS, Btrfs or F2FS. tmpfs does not. 1 or 0.
 int ostiary_dates_mapped_stores(int descriptor);
+
+// Whether each read of the file ends, because the kernel alone serves its file system: those above, bcachefs, tmpfs or ZFS. A
+// network, or a process of a user, serves others. An overlay can lie over such a one: users may mount both. 1 or 0.
+int ostiary_reads_end(int descriptor);
 
 // A pidfd of the process with this number (pidfd_open), close-on-exec; -1 on failure.
 int ostiary_open_process(pid_t pid);

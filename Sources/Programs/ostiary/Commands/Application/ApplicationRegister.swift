@@ -22,9 +22,15 @@ struct ApplicationRegister: ParsableCommand {
             With --door the program may ask in the name of the programs that it serves, as an agent of ssh does. Each \
             question shows both. It uses its own items, rights and keys, and none of theirs.
 
+            With --setgid root registers the program for all users, and gives its file a group that nothing else has. Where \
+            the system daemon serves, none of a user's other programs can then act as this one. It is for programs of \
+            the command line and for agents: a program with GTK does not start with such a group, and one that starts \
+            others passes the group on to them.
+
             Examples:
               ostiary app register ~/bin/mail --id org.example.mail --group org.example
               ostiary app register ~/bin/mail --id mail --webcredentials example.com
+              sudo ostiary app register /usr/bin/mail-agent --id org.example.agent --setgid mail-agent
             """)
 
     @OptionGroup var path: ProgramPath
@@ -52,14 +58,32 @@ struct ApplicationRegister: ParsableCommand {
     @Flag(help: "The program is a door: it asks in the name of the programs that it serves.")
     var door = false
 
+    @Option(
+        name: .customLong("setgid"),
+        help: ArgumentHelp("A group for this program alone; it is made if there is none.", valueName: "group"))
+    var ownGroup: String?
+
     @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func run() throws {
+        if let ownGroup { return try registerForMachine(with: ownGroup) }
         let registered = try OstiaryClient.shared.registerApplication(
             path: path.resolved(), applicationID: applicationID, accessGroups: groups,
             webCredentials: webCredentials, isBrowser: browser, isDoor: door,
             interaction: reason.interaction(otherwise: "register \(applicationID) and what it may share"))
+        try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
+    }
+
+    private func registerForMachine(with group: String) throws {
+        let path = try path.resolved()
+        let lists = [("access-groups", groups), ("webcredentials", webCredentials)].filter { !$0.1.isEmpty }
+            .map { (key: $0.0, value: $0.1.joined(separator: ", ")) }
+        let flags = [("browser", browser), ("door", door)].filter { $0.1 }.map { (key: $0.0, value: "yes") }
+        try OwnGroupRegistration(path: path, group: group, entries: lists + flags, applicationID: applicationID).run()
+        let registered = RegisteredApplication(
+            path: path, applicationID: applicationID, accessGroups: groups, webCredentials: webCredentials,
+            isBrowser: browser, isDoor: door, label: "setgid", isChanged: false, isOfSystem: true)
         try ApplicationListDocument([registered]).announce("Registered", asJSON: json.isGiven)
     }
 

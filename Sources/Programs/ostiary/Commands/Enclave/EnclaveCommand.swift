@@ -23,7 +23,8 @@ struct EnclaveMove: ParsableCommand {
             rights. Then it asks for your passcode, and copies keychain items and registered programs. The present store \
             stays as it is; at the end you are told how to change over.
 
-            The daemon must not run: `systemctl --user stop ostiaryd`, or SIGTERM.
+            The daemon must not run: `systemctl --user stop ostiaryd`, or SIGTERM. In system mode the command refuses \
+            (status 3).
 
             Example:
               ostiary enclave move tpm
@@ -38,7 +39,11 @@ struct EnclaveMove: ParsableCommand {
 
     /// Turns this process into the daemon's program, so that it asks on this terminal.
     func run() throws {
-        let location = try DaemonLocation.ofCurrentUser()
+        guard case .user(let location) = try DaemonLocation.ofCurrentUser() else {
+            throw CommandError.systemMode(
+                "Nothing was moved: the store is the machine's, and this command moves a user's own. Ask an "
+                    + "administrator.")
+        }
         let program = try DaemonProgram.find()
         let arguments =
             [

@@ -34,7 +34,8 @@ struct PackageTemplate {
             "AccessControl", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
             "CommandFailures", "CTAPHID", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
             "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
-            "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretMemory",
+            "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretBuffers",
+            "SecretMemory",
             "SeededRandomness", "SimulatorMessages", "SocketTestSupport", "UnixSocket", "WireTranscripts",
             "CLinuxShims", "CLocalAuthentication", "CAuthenticationServices", "CUHID",
         ]

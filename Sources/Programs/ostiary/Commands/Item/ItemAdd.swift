@@ -58,17 +58,24 @@ struct ItemAdd: ParsableCommand {
         let isPasscodeSet = try OstiaryClient.shared.status().passcode.isSet
         let added = try OstiaryClient.shared.addItem(
             item.itemClass.name, attributes: attributes,
-            accessControl: AccessControl(availability: available, reading: requirement),
+            accessControl: AccessControl(availability: available, reading: requirement, limits: limits),
             data: consume secret,
             use: ItemUse(interaction: reason.interaction(otherwise: "add an item")))
         try json.announce(
-            "Added an item; \(Self.words(for: requirement)). Its id is \(added.id.hexadecimal).",
-            AddedItemDocument(id: added.id, requires: "\(requirement)"))
+            "Added an item; \(Self.words(for: requirement))\(place). Its id is \(added.id.hexadecimal).",
+            AddedItemDocument(id: added.id, requires: "\(requirement)\(place)"))
         if !json.isGiven, !isPasscodeSet { StandardError.line(Self.missingPasscode) }
     }
 
     private var requirement: Requirement {
         get throws { try unguarded ? .unrestricted : (require ?? RuleArgument(RuleArgument.standard)).requirement }
+    }
+
+    private var isAtTrustedPlace: Bool { !unguarded && require?.isAtTrustedPlace == true }
+    private var place: String { isAtTrustedPlace ? PlacedRule.suffix : "" }
+
+    private var limits: GrantLimits? {
+        get throws(GrantLimitsError) { isAtTrustedPlace ? try GrantLimits(isAtTrustedPlace: true) : nil }
     }
 
     private static func words(for requirement: Requirement) -> String {
@@ -89,13 +96,13 @@ struct AddedItemDocument: Encodable {
 
 extension AccessControl {
     /// The access control of an item that is read under `requirement` and changed and deleted without.
-    init(availability: AvailabilityClass, reading requirement: Requirement) {
+    init(availability: AvailabilityClass, reading requirement: Requirement, limits: GrantLimits? = nil) {
         do {
             try self.init(
                 availability: availability,
                 requirements: [
                     .create: .unrestricted, .read: requirement, .change: .unrestricted, .delete: .unrestricted,
-                ])
+                ], limits: limits)
         } catch {
             // One requirement for the only use cannot contradict another.
             preconditionFailure("\(error)")

@@ -12,6 +12,7 @@ struct KeyCreate: ParsableCommand {
             Examples:
               ostiary key create release --require passcode
               ostiary key create backup --tag org.example.backup
+              ostiary key create transfers --require passcode --confirm-each
             """)
 
     @Argument(help: "The label of the key.", transform: KeyArgument.checkedLabel) var label: String
@@ -20,8 +21,20 @@ struct KeyCreate: ParsableCommand {
 
     @Option(help: ArgumentHelp("The tag under which programs look for the key.", valueName: "text")) var tag: String?
     @Option(help: ArgumentHelp("The access group.", valueName: "group")) var group: String?
+
+    @Flag(
+        help: """
+            Ask for each signature, and show what is signed. The key does nothing but sign. In a TPM the chip signs only \
+            what was shown.
+            """)
+    var confirmEach = false
+
     @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
+
+    func validate() throws {
+        guard try !confirmEach || protection.grantLimits == nil else { throw RightCreate.limitsOfConfirmedSignatures }
+    }
 
     func run() throws {
         guard try KeyItems.matching(["labl": .text(label)]).isEmpty else {
@@ -33,13 +46,21 @@ struct KeyCreate: ParsableCommand {
             interaction: reason.interaction(otherwise: "choose the application password of the new key"))
         let key = try OstiaryClient.shared.createKey(
             .p256,
-            accessControl: AccessControl(
-                availability: protection.available, keyUse: requirement, limits: protection.limits.given),
+            accessControl: confirmEach
+                ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
+                : AccessControl(
+                    availability: protection.available, keyUse: requirement, limits: protection.grantLimits),
             accessGroup: group, awaitsItem: true, use: use)
         try addItem(of: key)
+        let isAtPlace = protection.require?.isAtTrustedPlace ?? false
+        let each = confirmEach ? " for each signature" : ""
         try json.announce(
-            "Created \(label.visibleName), \(ProtectionOptions.words(for: requirement)); its id is \(key.id.hexadecimal).",
-            CreatedKeyDocument(id: key.id, label: label, requires: "\(requirement)", publicKey: key.publicKey))
+            "Created \(label.visibleName), "
+                + "\(ProtectionOptions.words(for: requirement, isAtTrustedPlace: isAtPlace))\(each); its id is "
+                + "\(key.id.hexadecimal).",
+            CreatedKeyDocument(
+                id: key.id, label: label, requires: "\(requirement)" + (isAtPlace ? PlacedRule.suffix : ""),
+                publicKey: key.publicKey))
         if !json.isGiven, !isPasscodeSet { StandardError.line(ItemAdd.missingPasscode) }
     }
 

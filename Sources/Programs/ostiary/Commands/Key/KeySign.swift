@@ -1,3 +1,4 @@
+import AccessControl
 import ArgumentParser
 import KeyAlgorithms
 import OstiaryClient
@@ -8,7 +9,7 @@ struct KeySign: ParsableCommand {
         abstract: "Sign files with a key of the enclave.",
         discussion: """
             Algorithms, formats and several files work as with `ostiary right sign`; the default algorithm is \
-            \(AlgorithmName.signingDefault).
+            \(AlgorithmName.signingDefault). So does a key that confirms each signature.
 
             Examples:
               ostiary key sign release archive.tar --output archive.sig
@@ -32,9 +33,13 @@ struct KeySign: ParsableCommand {
     func run() throws {
         let files = allFiles
         try files.sign {
-            let id = try key.find().id
+            let found = try key.find()
+            let (id, interaction) = (found.id, reason.interaction(otherwise: files.purpose))
+            guard !found.accessControl.confirmsEachSignature else {
+                return { file, input in try files.confirmedSignature(file, input, by: id, interaction) }
+            }
             let context = AuthorizationContext()
-            try context.authorize(.right(id: id), interaction: reason.interaction(otherwise: files.purpose))
+            try context.authorize(.right(id: id), interaction: interaction)
             return { _, input in
                 try context.sign(digest: input.digest, right: id, algorithm: input.algorithm.rawValue)
             }

@@ -20,6 +20,7 @@ struct RightCreate: ParsableCommand {
               ostiary right create vault --require "biometry and passcode"
               ostiary right create deploy --hard 900 --uses 3
               ostiary right create transfers --require passcode --confirm-each
+              ostiary right create deploy --group org.example.deploy
               pass show token | ostiary right create token --secret -
             """)
 
@@ -28,6 +29,8 @@ struct RightCreate: ParsableCommand {
 
     /// Nothing completes it: the names that a shell could offer are taken.
     @Argument(help: "The name of the new right.", transform: RightArgument.checkedName) var name: String
+
+    @OptionGroup var group: RightGroupOption
 
     @OptionGroup var protection: ProtectionOptions
 
@@ -54,10 +57,14 @@ struct RightCreate: ParsableCommand {
         guard secret == nil else {
             throw ValidationError("With --confirm-each a right only signs; leave --secret out.")
         }
-        guard try protection.limits.given == nil else {
-            throw ValidationError("With --confirm-each no authorization lasts; leave --idle, --hard and --uses out.")
+        guard try protection.grantLimits == nil else {
+            throw Self.limitsOfConfirmedSignatures
         }
     }
+
+    static let limitsOfConfirmedSignatures = ValidationError(
+        "With --confirm-each no authorization lasts, and there is no trusted place; leave --idle, --hard, --uses and "
+            + "`at trusted place` out.")
 
     func run() throws {
         let requirement = try protection.requirement
@@ -66,19 +73,25 @@ struct RightCreate: ParsableCommand {
             confirmEach
                 ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
                 : AccessControl(
-                    availability: protection.available, using: requirement, limits: protection.limits.given))
+                    availability: protection.available, using: requirement, limits: protection.grantLimits))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }
         let each = confirmEach ? " for each signature" : ""
         StandardError.line(
-            "Created \(created.identifier.visibleName), \(ProtectionOptions.words(for: requirement))\(each).")
+            "Created \(created.identifier.visibleName), \(words(for: requirement))\(each).")
         // The right is made; that its daemon has gone since is no failure of this.
         if (try? OstiaryClient.shared.status().passcode.isSet) == false { StandardError.line(ItemAdd.missingPasscode) }
+    }
+
+    private func words(for requirement: Requirement) -> String {
+        ProtectionOptions.words(
+            for: requirement, isAtTrustedPlace: protection.require?.isAtTrustedPlace ?? false)
     }
 
     /// Nobody is asked where nothing would be destroyed.
     private func requireConsent() throws {
         guard !force.isGiven else { return }
-        do { _ = try OstiaryClient.shared.right(name) } catch let error as OstiaryError where error.isFailure(.notFound)
+        do { _ = try OstiaryClient.shared.right(name, accessGroup: group.given) } catch let error as OstiaryError
+            where error.isFailure(.notFound)
         {
             return
         } catch let error as OstiaryError where error.isFailure(.itemUnreadable) {}
@@ -98,10 +111,11 @@ struct RightCreate: ParsableCommand {
         let interaction = interaction(for: access)
         guard let secret else {
             return try OstiaryClient.shared.createRight(
-                name, accessControl: access, replacing: replace, interaction: interaction)
+                name, accessControl: access, accessGroup: group.given, replacing: replace, interaction: interaction)
         }
         return try OstiaryClient.shared.createRight(
-            name, accessControl: access, secret: Self.read(secret), replacing: replace, interaction: interaction)
+            name, accessControl: access, accessGroup: group.given, secret: Self.read(secret), replacing: replace,
+            interaction: interaction)
     }
 
     /// Creating asks for nothing but a new application password.

@@ -4,11 +4,12 @@ import OstiaryClient
 struct RightList: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the rights that this command made, or all of yours.",
+        abstract: "List the rights that this command made, those of an access group, or all of yours.",
         discussion: """
             Examples:
               ostiary right list --all
               ostiary right list 'deploy-*'
+              ostiary right list --group org.example.deploy
             """)
 
     @Argument(help: "Only rights of this name; * stands for any text.", completion: RightArgument.completion)
@@ -17,10 +18,18 @@ struct RightList: ParsableCommand {
     @Flag(help: "Also list the rights that other programs made.")
     var all = false
 
+    @OptionGroup var group: RightGroupOption
+
     @OptionGroup var json: JSONFlag
 
+    func validate() throws {
+        guard !all || group.given == nil else {
+            throw ValidationError("--all shows the rights of all groups; leave --group out.")
+        }
+    }
+
     func run() throws {
-        let rights = try OstiaryClient.shared.rights(ofAllApplications: all)
+        let rights = try OstiaryClient.shared.rights(ofAllApplications: all, accessGroup: group.given)
         let document = RightListDocument(rights.filter(isWanted))
         if json.isGiven { return try JSONOutput.print(document) }
         let text = document.text(showsApplications: all)

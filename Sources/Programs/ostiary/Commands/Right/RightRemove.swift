@@ -29,12 +29,16 @@ struct RightRemove: ParsableCommand {
         transform: Self.checkedID)
     var rightID: Data?
 
+    @OptionGroup var group: RightGroupOption
     @OptionGroup var force: ForceFlag
     @OptionGroup var json: JSONFlag
 
     func validate() throws {
         guard (name == nil) != (rightID == nil) else {
             throw ValidationError("Say which right: either its name or --id.")
+        }
+        guard rightID == nil || group.given == nil else {
+            throw ValidationError("An id needs no group; leave --group out.")
         }
     }
 
@@ -46,7 +50,7 @@ struct RightRemove: ParsableCommand {
             try json.announce("Removed the right with the id \(id), its key and its secret.", ["removed": id])
         } else if let name {
             try requireConsent(name)
-            try OstiaryClient.shared.removeRight(name)
+            try OstiaryClient.shared.removeRight(name, accessGroup: group.given)
             try json.announce("Removed \(name.visibleName), its key and its secret.", ["removed": name])
         }
     }
@@ -54,7 +58,7 @@ struct RightRemove: ParsableCommand {
     /// Nobody is asked about a right that is not there. A row that cannot be read is one.
     private func requireConsent(_ name: String) throws {
         guard !force.isGiven else { return }
-        do { _ = try OstiaryClient.shared.right(name) } catch let error as OstiaryError
+        do { _ = try OstiaryClient.shared.right(name, accessGroup: group.given) } catch let error as OstiaryError
             where error.isFailure(.itemUnreadable)
         {}
         try Consent.require("This destroys the right \(name.quotedName), its key and its secret.", force)

@@ -40,7 +40,9 @@ struct RightSign: ParsableCommand {
             let stored = try right.find()
             let interaction = reason.interaction(otherwise: files.purpose)
             guard !stored.accessControl.confirmsEachSignature else {
-                return { file, input in try confirmedSignature(file, input, stored, interaction) }
+                return { file, input in
+                    try files.confirmedSignature(file, input, by: stored.id, interaction)
+                }
             }
             let authorized = try AuthorizedRight(stored, interaction: interaction)
             return { _, input in
@@ -48,18 +50,5 @@ struct RightSign: ParsableCommand {
                     digest: input.digest, right: authorized.right.id, algorithm: input.algorithm.rawValue)
             }
         }
-    }
-
-    /// The daemon hashes the file itself, because it shows the file.
-    private func confirmedSignature(
-        _ file: InputFile, _ input: SigningInput, _ stored: StoredRight, _ interaction: Interaction
-    ) throws -> Data {
-        // Of several files none is kept in memory. A single one may be a pipe, which cannot be read again.
-        let kept = try files.files.count == 1 ? input : files.algorithm.input(file, keepsContent: true)
-        guard let content = kept.content else {
-            throw CommandError.inputTooLarge(name: file.name, limit: WireLimits.tailByteCount)
-        }
-        return try OstiaryClient.shared.confirmAndSign(
-            content, right: stored.id, algorithm: files.algorithm.chosen.rawValue, interaction: interaction)
     }
 }

@@ -8,7 +8,11 @@ enum OwnStore {
     /// Throws when there is one, or a daemon of it, or when nobody can tell. A program of a test run that clears its
     /// environment, or is started by somebody else, would use it.
     static func requireAbsent() throws {
-        let location = try DaemonLocation.ofCurrentUser()
+        guard case .user(let location) = try DaemonLocation.ofCurrentUser() else {
+            throw CommandError.systemMode(
+                "Nothing was started: a program of the test run would use that daemon, whatever its environment says. "
+                    + "Use a machine or a container in user mode.")
+        }
         guard !answers(location.socketPath) else {
             throw CommandError.ownStore("a daemon answers at \(location.socketPath)")
         }

@@ -17,7 +17,7 @@ struct TestDaemonCommand: ParsableCommand {
             folder of the command. They may be built while the command runs. Scripts have no groups.
 
             It refuses (status 3) if there is a store or a running daemon where programs with this environment look. If \
-            these are your own, set XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders.
+            these are your own, set XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders. It refuses in system mode too.
 
             Examples:
               ostiary test-daemon --passcode-file passcode -- ./run-tests

@@ -1,0 +1,194 @@
+import Foundation
+import Glibc
+import HelperProcesses
+import ProcessFacts
+import StoreTestSupport
+import Synchronization
+import TerminalTestSupport
+import Testing
+import UnixSocket
+
+@testable import IdentityFacts
+
+/// An answer to a look at some process, with its faults.
+private struct PlayedAnswer {
+    var bytes = [UInt8](repeating: 0, count: 88)
+    var path = Array("/usr/bin/tool".utf8)
+    var serial = "SSSSSSSS"
+
+    init(_ change: (inout PlayedAnswer) -> Void = { _ in }) {
+        bytes[0] = 0x69
+        (bytes[15], bytes[23], bytes[27]) = (8, 100, 1)
+        bytes[77] = UInt8(path.count)
+        change(&self)
+    }
+
+    var hexadecimal: String {
+        func text(_ bytes: some Sequence<UInt8>) -> String {
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+        return text(bytes[..<4]) + serial + text(bytes[8...]) + text(path)
+    }
+}
+
+@Suite("A helper that fails", .timeLimit(.minutes(10)))
+struct HelperFailureTests {
+    private static var short: IdentityFacts.IdentityHelper.Patience {
+        var patience = IdentityFacts.IdentityHelper.Patience()
+        (patience.turn, patience.greeting, patience.answer) = (.seconds(1), .seconds(1), .milliseconds(500))
+        return patience
+    }
+
+    private func executable(_ helper: RunningHelper) throws -> ExecutedFile {
+        try withExtendedLifetime(helper) {
+            try helper.facts(patience: Self.short).hold(getpid()).executable()
+        }
+    }
+
+    @Test func `an answer of the right form is taken`() throws {
+        let helper = try RunningHelper(false: ["answer", PlayedAnswer().hexadecimal])
+        #expect(try executable(helper) == ExecutedFile(device: 8, inode: 100))
+    }
+
+    private static let nonsense: [PlayedAnswer] = [
+        PlayedAnswer { $0.bytes[0] = 0x6E },
+        PlayedAnswer { $0.bytes[0] = 0x49 },
+        PlayedAnswer { $0.serial = "00000000" },
+        PlayedAnswer { $0.bytes[1] = 4 },
+        PlayedAnswer { $0.bytes[1] = 1 },  // a failure with a path behind it
+        PlayedAnswer { ($0.bytes[1], $0.path) = (1, []) },  // a failure with numbers
+        PlayedAnswer { $0.bytes[2] = 1 },  // a descriptor is announced, and none comes
+        PlayedAnswer { $0.bytes[2] = 8 },
+        PlayedAnswer { $0.bytes[3] = 1 },
+        PlayedAnswer { $0.bytes[78] = 1 },
+        PlayedAnswer { $0.path = [] },
+        PlayedAnswer { $0.path += Array("x".utf8) },
+        PlayedAnswer { $0.path[3] = 0 },
+        PlayedAnswer { $0.bytes.removeLast(60) },
+        PlayedAnswer {
+            $0.path = [UInt8](repeating: 0x61, count: 4096)
+            ($0.bytes[76], $0.bytes[77]) = (16, 0)
+        },
+    ]
+
+    @Test(arguments: nonsense.indices) func `an answer of another form says nothing`(index: Int) throws {
+        let helper = try RunningHelper(false: ["answer", Self.nonsense[index].hexadecimal])
+        #expect(throws: FactFailure.unreadable) { try executable(helper) }
+    }
+
+    @Test(arguments: [1, 3]) func `descriptors that were not announced say nothing`(count: Int) throws {
+        let helper = try RunningHelper(false: ["answer", PlayedAnswer().hexadecimal, "\(count)"])
+        #expect(throws: FactFailure.unreadable) { try executable(helper) }
+    }
+
+    @Test(arguments: [FactFailure.absent, .unreadable, .refused])
+    func `the helper's own failures keep their meaning`(failure: FactFailure) throws {
+        let answer = PlayedAnswer {
+            $0.bytes = [UInt8](repeating: 0, count: 88)
+            ($0.bytes[0], $0.bytes[1], $0.path) = (0x69, failure.rawValue, [])
+        }
+        let helper = try RunningHelper(false: ["answer", answer.hexadecimal])
+        #expect(throws: failure) { try executable(helper) }
+    }
+
+    @Test(arguments: ["hang", "die", "silent"]) func `a helper without an answer says nothing, within its time`(
+        mode: String
+    ) throws {
+        let helper = try RunningHelper(false: [mode])
+        let begin = ContinuousClock.now
+        #expect(throws: FactFailure.unreadable) { try executable(helper) }
+        #expect(ContinuousClock.now - begin < .seconds(5))
+    }
+
+    /// Each user could otherwise stop the looks of all others, with one process after the other.
+    @Test func `the processes of a user who held the helper up are not looked at for a while`() throws {
+        let helper = try RunningHelper(false: ["hang"])
+        let facts = helper.facts(patience: Self.short)
+        #expect(throws: FactFailure.unreadable) { try facts.hold(getpid()).executable() }
+        let other = try SpawnedProcess("/bin/sleep", ["600"])
+        let begin = ContinuousClock.now
+        for _ in 0..<20 {
+            #expect(throws: FactFailure.unreadable) { try facts.hold(other.processID).executable() }
+        }
+        #expect(ContinuousClock.now - begin < Self.short.answer, "the helper was not asked")
+        withExtendedLifetime(helper) {}
+    }
+
+    @Test func `a pause is longer each time, up to a minute, and is forgiven`() {
+        var holdUps = HoldUps()
+        var now = ContinuousClock.now
+        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+            holdUps.note(1000, at: now)
+            #expect(holdUps.isPaused(1000, at: now + .seconds(seconds) - .milliseconds(1)))
+            #expect(!holdUps.isPaused(1001, at: now))
+            now += .seconds(seconds)
+            #expect(!holdUps.isPaused(1000, at: now))
+        }
+        now += HoldUps.memory
+        holdUps.note(1000, at: now)
+        #expect(!holdUps.isPaused(1000, at: now + .seconds(1)))
+    }
+
+    @Test func `without a helper nothing is known`() throws {
+        let folder = try TestFolder()
+        let socket = HelperSocket(path: folder.path("socket"), helperUserID: getuid(), managerUserID: getuid())
+        let facts = HelperFacts(IdentityFacts.IdentityHelper(socket))
+        let held = try facts.hold(getpid())
+        #expect(throws: FactFailure.unreadable) { try held.executable() }
+        #expect(throws: FactFailure.unreadable) { try held.executes(ExecutedFile(device: 1, inode: 1)) }
+        // Nobody else is asked for these.
+        #expect(try held.status().session > 0)
+    }
+
+    @Test func `a helper of another account is asked nothing`() throws {
+        let helper = try RunningHelper(isConfined: false)
+        let socket = HelperSocket(path: helper.socket.path, helperUserID: getuid() + 1, managerUserID: getuid())
+        try withExtendedLifetime(helper) {
+            let held = try HelperFacts(IdentityFacts.IdentityHelper(socket)).hold(getpid())
+            #expect(throws: FactFailure.unreadable) { try held.executable() }
+        }
+    }
+
+    @Test func `threads that wait behind a helper that hangs are told within their time`() throws {
+        let helper = try RunningHelper(false: ["hang"])
+        let facts = helper.facts(patience: Self.short)
+        let begin = ContinuousClock.now
+        let ends = Finished()
+        for _ in 0..<8 {
+            Thread.detachNewThread {
+                do throws(FactFailure) {
+                    _ = try facts.hold(getpid()).executable()
+                    ends.add(false)
+                } catch { ends.add(error == .unreadable) }
+            }
+        }
+        try eventually("all were told") { ends.count == 8 }
+        #expect(ends.areAllTrue)
+        // A turn, a greeting and an answer, and time for a busy machine.
+        #expect(ContinuousClock.now - begin < .seconds(10))
+        withExtendedLifetime(helper) {}
+    }
+
+    @Test func `a helper that was started again is asked the same question`() throws {
+        let helper = try RunningHelper()
+        let facts = helper.facts()
+        let held = try facts.hold(getpid())
+        let file = try held.executable()
+        for _ in 0..<3 {
+            let process = try #require(helper.process)
+            kill(process, SIGKILL)
+            try eventually("it has ended") { helper.process != process }
+            #expect(try held.executes(file, wholly: true))
+        }
+        withExtendedLifetime(helper) {}
+    }
+}
+
+private final class Finished: Sendable {
+    private let results = Mutex<[Bool]>([])
+
+    func add(_ result: Bool) { results.withLock { $0.append(result) } }
+
+    var count: Int { results.withLock { $0.count } }
+    var areAllTrue: Bool { results.withLock { $0.allSatisfy { $0 } } }
+}

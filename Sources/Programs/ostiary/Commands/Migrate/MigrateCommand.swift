@@ -1,0 +1,111 @@
+import ArgumentParser
+import Glibc
+import OstiaryClient
+import OstiaryMessages
+import UnixSocket
+
+struct MigrateCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Move your own store into the store of this machine.",
+        discussion: """
+            For a machine in system mode. First it shows which keys cannot come along: private keys never leave their enclave, \
+            nor do the secrets of rights. Then it asks for your passcode, and copies keychain items, registered programs and the \
+            passcode. The copy counts only when the daemon has opened every object again; until then both stores are as they \
+            were. At the end it asks whether your own store is removed. If keys or items stay in it, it is kept unless you give \
+            --leave-keys.
+
+            Your own daemon must not run: `systemctl --user stop ostiaryd`, or SIGTERM.
+
+            Example:
+              ostiary migrate
+            """)
+
+    @Flag(help: "Remove your own store although keys or items stay in it; they are lost.")
+    var leaveKeys = false
+
+    @OptionGroup var reason: ReasonOption
+    @OptionGroup var force: ForceFlag
+    @OptionGroup var json: JSONErrorsFlag
+
+    func run() throws {
+        guard case .system = try DaemonLocation.ofCurrentUser() else {
+            throw CommandError.userMode("Nothing was copied: your store stays your own.")
+        }
+        let former = FormerStore(try DaemonLocation.ownOfCurrentUser())
+        try former.requireStore()
+        if former.copied == nil { try copy(former) }
+        guard let copied = former.copied else { return }
+        guard copied == 0 || leaveKeys else {
+            return StandardError.line(
+                "Your own store stays in \(former.folder.visibleName), because \(copied) keys and items did not come "
+                    + "along. Make them again in the store of this machine. Then run `ostiary migrate --leave-keys` to "
+                    + "remove it.")
+        }
+        let lost = copied > 0 ? ", with \(copied) keys and items that did not come along" : ""
+        try Consent.require("This removes your own store in \(former.folder.quotedName) for good\(lost).", force)
+        try former.remove()
+        StandardError.line("Removed your own store. The store of this machine has your objects.")
+    }
+
+    private func copy(_ former: FormerStore) throws {
+        let export = try StoreExport(of: former.location)
+        do {
+            let result = try copy(from: export)
+            guard export.isComplete() else { throw Self.interrupted }
+            try former.noteCopy(leaving: result.left)
+            StandardError.line(
+                "Copied \(result.outcome.items) items and \(result.outcome.registrations) registered programs.")
+            if result.hasPasscode { StandardError.line(Self.advice) }
+        } catch {
+            export.end()
+            throw error
+        }
+    }
+
+    /// The machine's daemon keeps the person's programs from the passcode. Until now they could read it.
+    private static let advice =
+        "Your passcode came along through programs of your own, which others of them can watch. Change it now: "
+        + "`ostiary passcode change`."
+
+    private static let interrupted = CommandError.notMigrated(
+        "The copy was not finished, so it does not count. Your own store is as it was; run the command again.")
+
+    private func copy(from export: StoreExport) throws -> (
+        outcome: WireImportOutcome, left: UInt32, hasPasscode: Bool
+    ) {
+        guard let first = try export.nextPart() else { throw Self.interrupted }
+        let counts = try TransferCounts(first.head)
+        _ = try OstiaryClient.shared.importPart(
+            first, interaction: reason.interaction(otherwise: "copy your own store into the store of this machine"))
+        var progress = ProgressLine("Copying", total: Int(counts.items), unit: .entries)
+        var done = 0
+        while let part = try export.nextPart() {
+            if let outcome = try OstiaryClient.shared.importPart(part, interaction: nil) {
+                let left = counts.keys + (counts.items - min(counts.items, outcome.items))
+                return (outcome, left, counts.hasPasscode)
+            }
+            done += 1
+            progress.update(done)
+        }
+        throw Self.interrupted
+    }
+}
+
+/// The counts of the first part: `Documentation/formats/migration.md`.
+private struct TransferCounts {
+    let hasPasscode: Bool
+    let items: UInt32
+    let keys: UInt32
+
+    init(_ head: [UInt8]) throws {
+        guard head.count >= 14, head[0] == 1 else {
+            throw CommandError.notMigrated(
+                "The daemon's program is of another version than this command. Upgrade Ostiary as a whole. Nothing was "
+                    + "copied.")
+        }
+        func number(at place: Int) -> UInt32 { head[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        hasPasscode = head[1] == 1
+        (items, keys) = (number(at: 2), min(number(at: 10), UInt32.max / 2))
+    }
+}

@@ -1,0 +1,94 @@
+"""Programs that are hard to name: what ostiary-identity says of them, and which name the daemon gives them."""
+
+import re
+
+from checks import Checks, expect, expect_equal
+from machine import Machine
+from the_package import as_account
+
+NAME = "ada"
+PROGRAMS = "/usr/local/libexec/system-test"
+PLACES = ("home", "temporary", "user-namespace", "process-namespace", "bind-mount", "deleted")
+#: Links of the file, namespaces that are not those of init, and the path.
+FACTS = {
+    "home": ("1", "own", "/home/ada/caller-home"),
+    "temporary": ("1", "own", r"/tmp/tmp\.\w+/caller"),
+    "user-namespace": ("1", "user", "/home/ada/caller-user-namespace"),
+    "process-namespace": ("1", "pid,user", "/home/ada/caller-process-namespace"),
+    "bind-mount": ("1", "mnt,user", "/usr/bin/true"),
+    "deleted": ("0", "own", r"/tmp/tmp\.\w+/caller \(deleted\)"),
+    "private-tmp": ("1", "mnt", r"/tmp/tmp\.\w+/caller"),
+}
+#: Path or words in the daemon's log.
+UNKNOWN = "unknown program"
+NAMES = {
+    "home": "/home/ada/caller-home",
+    "temporary": r"/tmp/tmp\.\w+/caller",
+    "user-namespace": "/home/ada/caller-user-namespace",
+    "process-namespace": UNKNOWN,
+    "bind-mount": UNKNOWN,
+    "deleted": UNKNOWN,
+    "private-tmp": UNKNOWN,
+}
+IN_PRIVATE_TMP = f"systemd-run --quiet --uid={NAME} -p PrivateTmp=yes -p Environment=HOME=/home/{NAME}"
+
+
+def play(checks: Checks, machine: Machine, short: bool) -> None:
+    with checks.part("What a process executes", machine):
+        with checks.check("nobody but the daemon and root asks ostiary-identity"):
+            status, said = machine.root.run(f"runuser -u {NAME} -- {PROGRAMS}/ask-identity 1")
+            expect(status != 0 and "PermissionError" in said, said)
+        start_callers(machine)
+        with checks.check("it tells file and namespaces of seven callers, and passes what shows an exec"):
+            look_at_callers(machine)
+        with checks.check("after an exec the passed descriptor is empty"):
+            machine.root.output("rm -f /run/go && mkfifo -m 666 /run/go")
+            machine.root.output(f"runuser -u {NAME} -- bash -c 'read < /run/go; exec sleep 100' > /dev/null 2>&1 &")
+            number = machine.root.wait_for(f"pgrep -n -u {NAME} -x bash")
+            said = machine.root.output(f"{as_account('ostiary')} timeout 30 {PROGRAMS}/watch-exec {number} /run/go")
+            expect_equal(said, "before: read\nafter: empty")
+        with checks.check("all of it when users do not see each other's processes (hidepid=2)"):
+            machine.root.output("mount -o remount,hidepid=2 /proc")
+            try:
+                expect(machine.root.run(f"{as_account('ostiary')} test -d /proc/1/ns")[0] != 0, "hidepid=2 hides nothing")
+                look_at_callers(machine)
+            finally:
+                machine.root.output("mount -o remount,hidepid=0 /proc")
+        machine.root.run(f"pkill -u {NAME} -f '^[^ ]+ 100[0-{len(PLACES)}]$'; systemctl stop private-tmp.service")
+    with checks.part("The daemon's names of callers", machine):
+        for place in (*PLACES, "private-tmp"):
+            with checks.check(f"{place}: {NAMES[place].replace(chr(92), '')}"):
+                name_caller(machine, place)
+
+
+def start_callers(machine: Machine) -> None:
+    for place in PLACES:
+        machine.root.output(f"runuser -u {NAME} -- env HOME=/home/{NAME} {PROGRAMS}/be-caller {place} /usr/bin/sleep {1000 + PLACES.index(place)} > /dev/null 2>&1 &")
+    machine.root.output(f"{IN_PRIVATE_TMP} --unit=private-tmp {PROGRAMS}/be-caller temporary /usr/bin/sleep {1000 + len(PLACES)}")
+    machine.root.wait_for(f"test $(pgrep -c -f '^[^ ]+ 100[0-{len(PLACES)}]$' -u {NAME}) -ge {len(PLACES) + 1}")
+
+
+def look_at_callers(machine: Machine) -> None:
+    """As the daemon: its account, and no right to look by itself."""
+    numbers = [machine.root.output(f"pgrep -n -f '^[^ ]+ {1000 + index}$'") for index in range(len(FACTS))]
+    said = machine.root.output(f"{as_account('ostiary')} {PROGRAMS}/ask-identity {' '.join(numbers)}").splitlines()
+    own = machine.root.output("cd /proc/1/ns && stat -L -c '%n %i' mnt pid user")
+    for (place, (links, spaces, path)), line in zip(FACTS.items(), said, strict=True):
+        facts = re.fullmatch(r"\d+ known user=(\d+) links=(\d+) passed=(\S*) maps=(\S+) mnt=(\d+) pid=(\d+) user=(\d+) cgroup=(\S*) (.*)", line)
+        expect(facts, f"{place}: {line}")
+        others = [name for name, number in zip(("mnt", "pid", "user"), facts.group(5, 6, 7)) if f"{name} {number}" not in own]
+        expect_equal(facts[1], machine.root.output(f"id -u {NAME}"))
+        expect_equal((place, facts[2], facts[3], facts[4], ",".join(others) or "own"), (place, links, "maps,stat,cgroup", "read", spaces))
+        expect(re.fullmatch(path, facts[9]), f"{place}: {facts[9]}")
+
+
+def name_caller(machine: Machine, place: str) -> None:
+    """A record of the log that the caller causes."""
+    words = f"right create at-{place} --require passcode"
+    if place == "private-tmp":
+        command = f"{IN_PRIVATE_TMP} --wait --pipe {PROGRAMS}/be-caller temporary /usr/bin/ostiary {words}"
+    else:
+        command = f"runuser -u {NAME} -- env HOME=/home/{NAME} {PROGRAMS}/be-caller {place} /usr/bin/ostiary {words}"
+    machine.root.output(command)
+    record = machine.root.output(f"runuser -u {NAME} -- ostiary log --last 1")
+    expect(re.search(f"“at-{place}” by {NAMES[place]}", record), record)

@@ -1,0 +1,134 @@
+"""sudo, login, sshd and passwd with pam_ostiary.so."""
+
+import time
+
+import two_users
+from checks import Checks, expect, expect_equal
+from machine import Machine
+from two_users import ADA, EVE, PASSCODES, is_unlocked, persons
+
+PASSWORD = "ada at the console"
+NEW_PASSWORD = "ada at the window"
+SUDO_PASSWORD = (r"\[sudo\] password for ada", PASSWORD + "\n")
+#: Until sudo asks for the password where no daemon answers. The module waits two seconds; the machine is emulated.
+FALLS_BACK_WITHIN = 6
+SSH = (
+    "ssh -F none -p 2222 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o NumberOfPasswordPrompts=1 "
+    "-o PreferredAuthentications={} eve@127.0.0.1 ostiary status --json"
+)
+
+
+def play(checks: Checks, machine: Machine, short: bool) -> None:
+    two_users.begin(checks, machine)
+    with checks.part("Logins that open the store", machine):
+        logins(checks, machine)
+    with checks.part("sshd", machine):
+        remote(checks, machine)
+    with checks.part("passwd", machine):
+        changes(checks, machine)
+    with checks.part("sudo", machine):
+        sudo(checks, machine)
+
+
+def use_profiles(machine: Machine, *names: str) -> None:
+    update = "DEBIAN_FRONTEND=noninteractive pam-auth-update --package"
+    machine.root.output(f"{update} --disable ostiary ostiary-store")
+    if names:
+        machine.root.output(f"{update} --enable {' '.join(names)}")
+    lines = machine.root.run("grep -l pam_ostiary.so /etc/pam.d/common-*")[1]
+    expect_equal(bool(lines), bool(names))
+
+
+def log_in_again(machine: Machine, password: str) -> None:
+    machine.person.send("exit\n")
+    machine.root.wait_for("! loginctl list-sessions --no-legend | grep -w ada", 60)
+    machine.person.log_in(ADA, password)
+
+
+def logins(checks: Checks, machine: Machine) -> None:
+    ada = machine.person
+    with checks.check("without the profiles no stack names the module"):
+        expect(machine.root.run("grep -r pam_ostiary /etc/pam.d")[0] != 0, "a profile was on")
+    with checks.check("with the profile a login with another password than the passcode succeeds, and the store stays closed"):
+        use_profiles(machine, "ostiary-store")
+        log_in_again(machine, PASSWORD)
+        expect(not is_unlocked(ada), "the store is open")
+    with checks.check("the login password becomes the passcode"):
+        answers = (("Passcode", PASSCODES[ADA]), ("[Ll]ogin password", PASSWORD + "\n"), ("[Rr]epeat.*", PASSWORD + "\n"))
+        ada.typed("ostiary passcode follow-login", answers)
+        PASSCODES[ADA] = PASSWORD + "\n"
+    with checks.check("a login opens the store, and nothing more is asked"):
+        log_in_again(machine, PASSWORD)
+        expect(is_unlocked(ada), "the store is closed")
+        expect(not is_unlocked(machine.other_person), "eve's store is open too")
+
+
+def remote(checks: Checks, machine: Machine) -> None:
+    eve, root = machine.other_person, machine.root
+    root.output("mkdir -p /run/sshd; /usr/sbin/sshd -o Port=2222 -o ListenAddress=127.0.0.1 -o PidFile=/run/sshd/test.pid "
+                "-o KbdInteractiveAuthentication=yes -o PasswordAuthentication=yes")
+    password = "eve at the console\n"
+    with checks.check("a login by password opens the bound store"):
+        answers = (("Passcode", PASSCODES[EVE]), ("[Ll]ogin password", password), ("[Rr]epeat.*", password))
+        eve.typed("ostiary passcode follow-login", answers)
+        PASSCODES[EVE] = password
+        eve.typed("ostiary lock")
+        screen = machine.person.typed(SSH.format("password"), (("password", password),))
+        expect('"unlocked" : true' in screen, screen[-600:])
+    with checks.check("a keyboard-interactive login succeeds, and leaves the store closed: another process asks"):
+        eve.typed("ostiary lock")
+        screen = machine.person.typed(SSH.format("keyboard-interactive"), (("[Pp]assword", password),))
+        expect('"unlocked" : false' in screen, screen[-600:])
+    root.run("kill $(cat /run/sshd/test.pid)")
+
+
+def changes(checks: Checks, machine: Machine) -> None:
+    ada, root = machine.person, machine.root
+    with checks.check("the owner's passwd changes the passcode too, and the next login opens the store"):
+        new = NEW_PASSWORD + "\n"
+        ada.typed("passwd", (("[Cc]urrent password", PASSWORD + "\n"), ("New password", new), ("Retype new password", new)))
+        PASSCODES[ADA] = new
+        log_in_again(machine, NEW_PASSWORD)
+        expect(is_unlocked(ada), "the store is closed")
+    with checks.check("a password that root set ends that: the login succeeds, the store stays closed, the passcode is the former one"):
+        root.output(f"echo 'ada:{PASSWORD}' | chpasswd")
+        log_in_again(machine, PASSWORD)
+        expect(not is_unlocked(ada), "the store is open")
+        ada.typed("ostiary unlock", (("Passcode", PASSCODES[ADA]),))
+
+
+def sudo(checks: Checks, machine: Machine) -> None:
+    ada, root = machine.person, machine.root
+    root.output("echo 'ada ALL=(ALL) ALL' > /etc/sudoers.d/ada; chmod 440 /etc/sudoers.d/ada")
+    use_profiles(machine, "ostiary", "ostiary-store")
+
+    def sudo_with(*answers: tuple[str, str]) -> float:
+        begin = time.monotonic()
+        screen = ada.typed("sudo -k; sudo id -un", answers)
+        expect("root" in screen.split("status=")[0].splitlines(), screen)
+        return time.monotonic() - begin
+
+    with checks.check("the passcode is enough"):
+        sudo_with(("Passcode", PASSCODES[ADA]))
+    with checks.check("after wrong passcodes it asks for the password"):
+        sudo_with(*((("Passcode", "wrong horse 9\n"),) * 3), SUDO_PASSWORD)
+    with checks.check("where the daemon hangs it asks for the password, soon"):
+        number = root.output("systemctl show -p MainPID --value ostiaryd.service")
+        root.output(f"kill -STOP {number}")
+        try:
+            took = sudo_with(SUDO_PASSWORD)
+        finally:
+            root.run(f"kill -CONT {number}")
+        expect(took < FALLS_BACK_WITHIN, f"{took:.1f} s")
+    with checks.check("without a daemon it asks for the password at once"):
+        root.output("systemctl stop ostiaryd-pam.socket ostiaryd.socket ostiaryd.service")
+        took = sudo_with(SUDO_PASSWORD)
+        root.output("systemctl start ostiaryd-pam.socket ostiaryd.socket")
+        expect(took < FALLS_BACK_WITHIN, f"{took:.1f} s")
+    with checks.check("the session that sudo opens as root opens nobody else's store"):
+        machine.other_person.typed("ostiary lock")
+        ada.typed("sudo -k; sudo -i -u eve true", (("Passcode", PASSCODES[ADA]),))
+        expect(not is_unlocked(machine.other_person), "eve's store is open")
+    with checks.check("the log has each sign-in with its service"):
+        expect("sudo" in ada.typed("ostiary log --last 20"), "no record")
+    use_profiles(machine)
