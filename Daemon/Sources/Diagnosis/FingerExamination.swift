@@ -118,6 +118,14 @@ struct FingerExamination {
         }
     }
 
+    private static func restriction(to terminals: TerminalPolicy) -> String {
+        switch terminals {
+        case .any: ""
+        case .login: ", in the sheet and on terminals with a login entry (finger.on-terminals)"
+        case .never: ", in the sheet (finger.on-terminals)"
+        }
+    }
+
     private func questionFinding() -> WireFinding {
         if let sensorRefusal {
             return .notice(
@@ -129,7 +137,7 @@ struct FingerExamination {
                 Self.questions, "ostiaryd.conf lets no finger answer on a terminal, and there is no display.",
                 advice: "Set finger.on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
         }
-        return .ok(Self.questions, "A finger may answer for a program where you are.")
+        return .ok(Self.questions, "A finger may answer for a program where you are\(Self.restriction(to: terminals)).")
     }
 }
 
@@ -143,7 +151,8 @@ extension SensorRefusal {
         case .withoutSession:
             "Log in at this machine as yourself. Services, cron jobs and programs after `su` ask for the passcode."
         case .unknownSession: "`systemctl status systemd-logind.service` says whether it runs."
-        case .terminalForbidden: "Set finger.on-terminals to login or any in ostiaryd.conf."
+        case .terminalForbidden:
+            "Set finger.on-terminals in ostiaryd.conf: to login for terminals with a login entry, to any for all terminals."
         }
     }
 }

@@ -55,11 +55,13 @@ public struct PromptConfiguration: Equatable, Sendable {
 
     /// What a daemon for the whole machine has where its file says nothing. A terminal of a window is drawn by a program of the user
     /// that can read what is typed; that program need not be able to ask the daemon for anything. A login's terminal is the kernel's, or that
-    /// of a remote login. A pinentry cannot run under another account.
+    /// of a remote login. A finger answers there and in the sheet alone: the next touch must not go to a hidden `sudo`, nor to a program that made
+    /// itself a terminal. A pinentry cannot run under another account.
     package static var ofMachine: PromptConfiguration {
         var settings = PromptConfiguration()
         settings.frontEnds = [.terminal, .sheet]
         settings.terminalPolicy = .login
+        settings.fingerPolicy = .login
         return settings
     }
 

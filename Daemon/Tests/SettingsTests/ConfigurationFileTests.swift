@@ -41,9 +41,12 @@ import UnixSocket
     @Test func `a daemon of the machine asks on terminals of logins and in sheets, unless a file says else`() throws {
         let machine = PromptConfiguration.ofMachine
         #expect(machine.frontEnds == [.terminal, .sheet] && machine.terminalPolicy == .login)
+        #expect(machine.fingerPolicy == .login && machine.facePolicy == .never)
         #expect(try ConfigurationFile.parse("", over: machine) == machine)
         let configured = try ConfigurationFile.parse("prompt.terminal = any", over: machine)
         #expect(configured.terminalPolicy == .any && configured.frontEnds == machine.frontEnds)
+        #expect(configured.fingerPolicy == .login)
+        #expect(try ConfigurationFile.parse("finger.on-terminals = any", over: machine).fingerPolicy == .any)
     }
 
     @Test func `every key is read`() throws {
