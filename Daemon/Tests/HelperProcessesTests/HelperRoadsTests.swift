@@ -72,7 +72,9 @@ struct HelperRoadsTests {
         #expect(roads.face == .activated(socket("pam", 906)))
         #expect(roads.identity == socket("identity", 901) && roads.display == socket("display", 902))
         #expect(
-            roads.templates == HelperSocketAddress(path: "/run/ostiary/helpers/templates.socket", managerUserID: 0))
+            roads.templates
+                == HelperSocketAddress(
+                    path: "/run/ostiary/helpers/templates.socket", managerUserID: 0, unit: "ostiary-templates-daemon"))
     }
 
     @Test func `each socket of a helper is one at which a unit listens`() throws {
@@ -91,6 +93,12 @@ struct HelperRoadsTests {
         let units = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "socket" }
             .map { try String(contentsOf: $0, encoding: .utf8) }
+        // Words name these two.
+        for templates in [roads.templates, HelperRoads.beside(program: "/usr/libexec/ostiaryd").templates] {
+            let file = folder.appendingPathComponent(templates.unit + ".socket")
+            let unit = try String(contentsOf: file, encoding: .utf8)
+            #expect(unit.contains("ListenStream=\(templates.path)\n"), "\(templates.unit)")
+        }
         for path in paths {
             let lines = ["ListenSequentialPacket=\(path)", "ListenStream=\(path)"]
             #expect(units.contains { unit in lines.contains { unit.contains($0 + "\n") } }, "\(path)")
