@@ -45,6 +45,7 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
             with checks.check("it may do what its unit says, and nothing else"):
                 look_into(machine, program, socket, allowed)
     the_place(checks, machine)
+    failures(checks, machine)
     descriptors(checks, machine)
     attacks_of_helpers(checks, machine)
     displays(checks, machine)
@@ -120,6 +121,30 @@ def the_place(checks: Checks, machine: Machine) -> None:
             for attempt in (f"kill -0 {process}", f"cat /proc/{process}/environ", "sh -c ': < /dev/tty8'", "sh -c ': > /dev/tty8'"):
                 expect(root.run(f"{other} {attempt}")[0] != 0, f"{attempt} worked")
             root.output(f"kill {holder}")
+
+
+def failures(checks: Checks, machine: Machine) -> None:
+    """systemd starts the helper for a connection that waits in its socket. One that fails before it accepts leaves the connection there."""
+    root = machine.root
+    show = "systemctl show --value ostiary-identity.service -p"
+    with checks.part("A helper that fails before it accepts", machine):
+        with checks.check("it is started a few times a second, and its socket stays"):
+            root.output(f"mount --bind /bin/false {INSTALLED}/ostiary-identity; systemctl stop ostiary-identity.service")
+            try:
+                root.run(f"timeout 8 {PROGRAMS}/greet-helper {HELPERS}/identity.socket")
+                restarts = int(root.output(f"{show} NRestarts"))
+            finally:
+                root.run(f"umount {INSTALLED}/ostiary-identity")
+            expect(2 <= restarts <= 20, f"{restarts} starts")
+            expect_equal(root.output("systemctl is-active ostiary-identity.socket"), "active")
+        with checks.check("once it is whole it greets"):
+            said = root.output(f"{PROGRAMS}/greet-helper {HELPERS}/identity.socket")
+            expect(" 01 " in said, said)
+        with checks.check("one that ended itself over a process waits for nothing"):
+            root.output("systemctl kill --signal=SIGALRM ostiary-identity.service")
+            root.wait_for(f"test $({show} ActiveState) = inactive")
+            expect_equal(root.output(f"{show} Result"), "success")
+            root.output(f"{PROGRAMS}/greet-helper {HELPERS}/identity.socket")
 
 
 def descriptors(checks: Checks, machine: Machine) -> None:
