@@ -133,7 +133,7 @@ package struct Examination {
             biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
             sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID, of: account.user.id),
             terminals: configuration.prompts.fingerPolicy,
-            templatesSocket: configuration.helpers.templates.path,
+            templates: configuration.helpers.templates,
             hasDisplay: { (try? prompter.display().get()) != nil })
     }
 
