@@ -133,9 +133,7 @@ package struct Examination {
             biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
             sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID, of: account.user.id),
             terminals: configuration.prompts.fingerPolicy,
-            templates: configuration.helpers.identity == nil
-                ? .ofUsersDaemons(socket: configuration.helpers.templates.path)
-                : .ofMachinesDaemon(socket: configuration.helpers.templates.path),
+            templatesSocket: configuration.helpers.templates.path,
             hasDisplay: { (try? prompter.display().get()) != nil })
     }
 

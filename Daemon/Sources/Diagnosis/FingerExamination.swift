@@ -17,7 +17,8 @@ struct FingerExamination {
     let sensorRefusal: SensorRefusal?
     /// On which terminals a finger may answer.
     let terminals: TerminalPolicy
-    let templates: TemplatesUnit
+    /// The path of the socket of `ostiary-templates`.
+    let templatesSocket: String
     let hasDisplay: () -> Bool
 
     private static let reader = "fingerprint reader"
@@ -30,7 +31,7 @@ struct FingerExamination {
         let state = biometry.state()
         let findings = [
             Self.readerFinding(state), fingerFinding(state),
-            setFinding(biometry.enrolledSet(), isMissed: state.obstacle == .templatesGone),
+            Self.setFinding(biometry.enrolledSet(), templatesSocket, isMissed: state.obstacle == .templatesGone),
         ]
         // Without a reader there is nothing to ask for.
         return state.sensor == nil ? findings : findings + [questionFinding()]
@@ -72,21 +73,20 @@ struct FingerExamination {
         case .recordUnreadable:
             .problem(Self.fingers, message, advice: "\(unlock) That replaces the unreadable record.")
         case .templatesUnreadable:
-            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: journal)
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.journal)
         case .templatesGone:
-            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: installing)
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.installing)
         }
     }
 
-    private var journal: String {
-        "`systemctl status \(templates.name).socket` and `sudo journalctl -u '\(templates.name)@*'` say why."
-    }
+    private static let journal =
+        "`systemctl status ostiary-templates.socket` and `sudo journalctl -u 'ostiary-templates@*'` say why."
+    private static let installing = "Run `sudo systemctl enable --now ostiary-templates.socket`."
 
-    private var installing: String { "Run `sudo systemctl enable --now \(templates.name).socket`." }
-
-    /// - Parameter isMissed: whether it was told before.
-    private func setFinding(_ found: EnrolledSet, isMissed: Bool) -> WireFinding {
-        let set = Self.set
+    /// - Parameters:
+    ///   - socket: its path.
+    ///   - isMissed: whether it was told before.
+    private static func setFinding(_ found: EnrolledSet, _ socket: String, isMissed: Bool) -> WireFinding {
         switch found {
         case .digest, .none: return .ok(set, "ostiary-templates tells which fingers are enrolled.")
         case .absent where isMissed:
@@ -108,13 +108,13 @@ struct FingerExamination {
             return .problem(
                 set,
                 "ostiary-templates tells nobody about another user's fingers, and ostiaryd runs as another user than you. "
-                    + "So no finger is used.", advice: templates.adviceWhenRefused)
+                    + "So no finger is used.", advice: "Run ostiaryd as yourself.")
         case .untrusted:
             return .problem(
                 set,
                 "The socket of ostiary-templates was not made by root, so it is not believed, and no finger is used.",
-                advice: "Remove \(templates.socket), and find out who made it. Then run "
-                    + "`sudo systemctl restart \(templates.name).socket`.")
+                advice: "Remove \(socket), and find out who made it. Then run "
+                    + "`sudo systemctl restart ostiary-templates.socket`.")
         }
     }
 
@@ -130,37 +130,6 @@ struct FingerExamination {
                 advice: "Set finger.on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
         }
         return .ok(Self.questions, "A finger may answer for a program where you are.")
-    }
-}
-
-/// The socket unit of `ostiary-templates` that the daemon asks.
-enum TemplatesUnit {
-    /// It tells each user about themselves.
-    case ofUsersDaemons(socket: String)
-    /// It tells the daemon's account about everybody.
-    case ofMachinesDaemon(socket: String)
-
-    /// The path of the socket.
-    var socket: String {
-        switch self {
-        case .ofUsersDaemons(let socket), .ofMachinesDaemon(let socket): socket
-        }
-    }
-
-    /// The name of the unit, and of its service.
-    var name: String {
-        switch self {
-        case .ofUsersDaemons: "ostiary-templates"
-        case .ofMachinesDaemon: "ostiary-templates-daemon"
-        }
-    }
-
-    var adviceWhenRefused: String {
-        switch self {
-        case .ofUsersDaemons: "Run ostiaryd as yourself."
-        case .ofMachinesDaemon:
-            "Install ostiary-templates-daemon@.service again: it names the account that may ask about all users."
-        }
     }
 }
 

@@ -67,7 +67,7 @@ final class MachineStage {
         }
         let settings = folder + "/etc/ostiary/ostiaryd.conf"
         // The person's terminal is no login's.
-        let lines = "prompt.front-ends = terminal\nprompt.terminal = any\n"
+        let lines = "prompt.front-ends = terminal\nprompt.terminal = any\nfinger.on-terminals = any\n"
         try lines.write(toFile: settings, atomically: false, encoding: .utf8)
         try Self.set(0o644, on: settings)
         try startHelpers()

@@ -110,8 +110,8 @@ extension BiometryObstacle {
         case .templatesGone:
             Refusal(
                 .biometryNotAvailable,
-                "ostiary-templates told before which fingers are enrolled, and is not there now, so no finger is used; "
-                    + "`ostiary doctor` names the command that starts it.", cause: "biometry.templates-gone")
+                "ostiary-templates told before which fingers are enrolled, and is not there now, so no finger is used; run "
+                    + "`sudo systemctl enable --now ostiary-templates.socket`.", cause: "biometry.templates-gone")
         }
     }
 }
