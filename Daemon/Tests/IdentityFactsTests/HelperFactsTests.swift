@@ -93,7 +93,10 @@ struct CallerFactsContractTests {
         let process = try SpawnedProcess(
             "/usr/bin/setpriv", ["--rgid=70001", "--egid=70002", "--clear-groups", "/usr/bin/sleep", "600"])
         try eventually("sleep runs") { executed(by: process.processID)?.hasSuffix("/sleep") == true }
-        try reader.withFacts { facts in #expect(try facts.hold(process.processID).realGroupID() == 70001) }
+        try reader.withFacts { facts in
+            let groupID = try facts.hold(process.processID).realGroupID()
+            #expect(groupID == 70001)
+        }
     }
 
     /// A build that restarts itself is the same program.

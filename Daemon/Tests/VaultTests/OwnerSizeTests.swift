@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import StoreTestSupport
 import Testing

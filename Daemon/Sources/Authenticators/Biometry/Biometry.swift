@@ -2,7 +2,7 @@ import AccessControl
 package import EnrolledTemplates
 import FingerprintReader
 package import Foundation
-package import HelperProcesses
+import HelperProcesses
 import KeySlots
 import OstiaryMessages
 package import OwnerKeys

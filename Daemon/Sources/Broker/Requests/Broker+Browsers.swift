@@ -5,6 +5,7 @@ import Callers
 import ExactNames
 import Foundation
 import OstiaryMessages
+import Owners
 import Passkeys
 import Refusals
 import SecretMemory

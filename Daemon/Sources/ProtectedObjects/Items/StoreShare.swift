@@ -1,3 +1,4 @@
+import OstiaryMessages
 import Refusals
 import Vault
 
