@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "../shared/facts.h"
+#include "text.h"
 
 // A process that executes another program in the midst of a look is looked at again.
 enum { MAXIMUM_LOOKS = 3 };
@@ -85,12 +88,29 @@ static enum result find_user(int handle, uint32_t *user) {
   return KNOWN;
 }
 
+// The real group: the first number behind `Gid:` of proc_pid_status(5). The kernel writes no line end of the process's name into that file.
+// The line is near the beginning, so a text that is too long has it, too.
+static enum result find_real_group(int handle, struct look *look) {
+  static char text[MAXIMUM_TEXT];
+  static const char key[] = "\nGid:\t";
+  if (read_text(handle, "status", text, sizeof(text)) < 0 && errno != EFBIG) return meaning_of(errno) == ABSENT ? ABSENT : KNOWN;
+  const char *number = strstr(text, key);
+  if (!number) return KNOWN;
+  number += strlen(key);
+  char *end;
+  unsigned long group = strtoul(number, &end, 10);
+  look->knows_real_group = end != number && *end == '\t' && group <= UINT32_MAX;
+  if (look->knows_real_group) look->real_group = (uint32_t)group;
+  return KNOWN;
+}
+
 static enum result look_once(int handle, int descriptors, int passes_descriptors, struct look *look) {
   enum result result = find_user(handle, &look->user);
   if (result == KNOWN) result = find_file(handle, descriptors, look);
   if (result == KNOWN) result = find_namespace(handle, "ns/mnt", &look->mount_namespace);
   if (result == KNOWN) result = find_namespace(handle, "ns/pid", &look->pid_namespace);
   if (result == KNOWN) result = find_namespace(handle, "ns/user", &look->user_namespace);
+  if (result == KNOWN && passes_descriptors) result = find_real_group(handle, look);
   if (result == KNOWN && passes_descriptors) result = open_files(handle, look);
   return result;
 }
@@ -112,6 +132,7 @@ enum result look_at(int handle, int descriptors, int passes_descriptors, struct 
   for (int tries = 0; tries < MAXIMUM_LOOKS; tries++) {
     int is_same = 0;
     look->descriptor_count = look->passed = 0;
+    look->knows_real_group = 0;
     enum result result = look_once(handle, descriptors, passes_descriptors, look);
     if (result == KNOWN) result = look_again(handle, look, &is_same);
     if (result == KNOWN && is_same) return KNOWN;

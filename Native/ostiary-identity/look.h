@@ -16,6 +16,8 @@ struct look {
   struct statx executable;  // with the number of its mount, if the kernel tells it
   uint64_t mount_namespace, pid_namespace, user_namespace;  // inodes
   uint32_t user;                                             // effective
+  int knows_real_group;
+  uint32_t real_group;
   char path[PATH_MAX];
   uint16_t path_length;
   int descriptors[3];

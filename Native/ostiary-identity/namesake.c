@@ -10,12 +10,9 @@
 #include <unistd.h>
 
 #include "../shared/facts.h"
+#include "text.h"
 
-enum {
-  MAXIMUM_TEXT = 65536,  // of a file below /proc
-};
-
-// MARK: folders and texts
+// MARK: folders
 
 // Calls `visit` with each name of the folder that begins with a digit, until it returns another number than 0, and returns that;
 // -1 with errno if the folder cannot be read. getdents64(2) itself: opendir(3) needs more calls.
@@ -40,24 +37,6 @@ static int each_number(int parent, const char *name, int (*visit)(int folder, co
   close(folder);
   errno = code;
   return result;
-}
-
-// The text of a file with a NUL behind it. -1 with errno; if it does not fit, that is EFBIG, and the text is its beginning.
-static ssize_t read_text(int folder, const char *name, char *text, size_t capacity) {
-  int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return -1;
-  size_t length = 0;
-  ssize_t count = 0;
-  while (length < capacity && (count = read(file, text + length, capacity - length)) > 0) length += (size_t)count;
-  int code = count < 0 ? errno : EFBIG;
-  close(file);
-  if (count < 0 || length == capacity) {
-    text[length == capacity ? length - 1 : length] = 0;
-    errno = code;
-    return -1;
-  }
-  text[length] = 0;
-  return (ssize_t)length;
 }
 
 // MARK: one process

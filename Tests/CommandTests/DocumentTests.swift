@@ -145,6 +145,31 @@ struct DocumentTests {
         #expect(try JSONOutput.text(none, on: .oneLine).contains(#""passcode":{"failedAttempts":0,"isSet":false}"#))
     }
 
+    @Test(
+        arguments: [
+            (.follows, "opens the store with the login password", "follows"),
+            (.tries, "tries the login password", "tries"),
+            (.waits, "tries no password until you enter the passcode: the last one was another", "waits"),
+            (.never, "never tries the login password", "never"),
+            (
+                .unreadable, "unreadable, so it tries no password: decide with `ostiary passcode follow-login`",
+                "unreadable"
+            ),
+        ] as [(WireLoginUse, String, String)])
+    func `status says what a login does with its password`(use: WireLoginUse, words: String, word: String) throws {
+        let document = StatusDocument(.with { $0.passcode = .with { ($0.isSet, $0.login) = (true, use) } })
+        #expect(document.text.contains("\nLogin         \(words)\n"), "\(document.text)")
+        let json = try JSONOutput.text(document, on: .oneLine)
+        #expect(json.contains(#""passcode":{"isSet":true,"login":"\#(word)"}"#), "\(json)")
+    }
+
+    @Test(arguments: [WireLoginUse.unspecified, .UNRECOGNIZED(9)])
+    func `status says nothing of a login that is not told`(use: WireLoginUse) throws {
+        let document = StatusDocument(.with { $0.passcode = .with { ($0.isSet, $0.login) = (true, use) } })
+        #expect(!document.text.contains("Login"))
+        #expect(try !JSONOutput.text(document, on: .oneLine).contains("login"))
+    }
+
     @Test func `nonsense in a status does no harm`() throws {
         let document = StatusDocument(
             .with {

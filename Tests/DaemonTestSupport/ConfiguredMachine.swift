@@ -16,7 +16,7 @@ public struct ConfiguredMachine {
 
     /// - Parameters:
     ///   - text: the contents of `client.conf`.
-    ///   - servedFolder: the folder whose `ostiaryd.socket` is the system daemon's; without it none listens.
+    ///   - servedFolder: the folder whose `ostiaryd.socket` is the machine's daemon's; without it none listens.
     ///   - daemon: the user's daemon, which the environment of the programs leads to.
     public init(
         clientConfiguration text: String, systemDaemonIn servedFolder: String? = nil, beside daemon: PrivateDaemon

@@ -21,7 +21,7 @@ struct SystemModeTests {
     }
 
     @Test(arguments: [true, false])
-    func `a user's daemon is not asked in the system daemon's place, nor started`(isRunning: Bool) throws {
+    func `a user's daemon is not asked in the machine's daemon's place, nor started`(isRunning: Bool) throws {
         let daemon = try PrivateDaemon()
         // The way to the daemon is open, so it is the configuration that keeps the program from it.
         let inUserMode = try ConfiguredMachine(clientConfiguration: "mode = user\n", beside: daemon)
@@ -35,7 +35,7 @@ struct SystemModeTests {
                 run.output == """
                     ostiary: No daemon answers at /run/ostiary/ostiaryd.socket (connect /run/ostiary/ostiaryd.socket: \
                     No such file or directory); see `systemctl status ostiaryd.socket`. /etc/ostiary/client.conf asks for \
-                    the system daemon, and no other daemon is used instead.
+                    the machine's daemon, and no other daemon is used instead.
 
                     """)
         }
@@ -66,7 +66,8 @@ struct SystemModeTests {
             let run = try machine.run(Self.ostiary, arguments)
             #expect(run.status == 3)
             #expect(
-                run.output.hasPrefix("ostiary: /etc/ostiary/client.conf asks for the system daemon. Nothing was "),
+                run.output.hasPrefix(
+                    "ostiary: /etc/ostiary/client.conf asks for the machine's daemon (mode = system). Nothing was "),
                 "\(run.output)")
         }
         #expect(!FileManager.default.fileExists(atPath: daemon.path("begun")))

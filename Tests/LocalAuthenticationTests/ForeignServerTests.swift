@@ -114,7 +114,7 @@ import UnixSocket
         #expect(
             error?.explanation
                 == "No daemon answers at \(location.socketPath) (connect \(location.socketPath): No such file or "
-                + "directory); see `systemctl status ostiaryd.socket`. /etc/ostiary/client.conf asks for the system "
+                + "directory); see `systemctl status ostiaryd.socket`. /etc/ostiary/client.conf asks for the machine's "
                 + "daemon, and no other daemon is used instead.")
         // A daemon that somebody started would have made its socket by now.
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])

@@ -80,6 +80,7 @@ extension RandomValue where Self: WireNumber {
 }
 extension WireMode: RandomValue {}
 extension WirePasscodeAction: RandomValue {}
+extension WireLoginUse: RandomValue {}
 extension WireFinding.Verdict: RandomValue {}
 extension WireSynchronizable: RandomValue {}
 extension WireItemLock: RandomValue {}

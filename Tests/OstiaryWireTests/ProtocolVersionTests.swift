@@ -74,6 +74,18 @@ import Testing
         }
     }
 
+    @Test func `a status of version 8 says nothing of the login`() throws {
+        let status = WireReply.with {
+            ($0.id, $0.body) = (1, .status(.with { ($0.passcode.login, $0.rights.count) = (.follows, 3) }))
+        }
+        var former = status
+        former.body = .status(.with { $0.rights.count = 3 })
+        let bytes = try status.canonicalBytes(in: 8)
+        #expect(try status.canonicalBytes(in: 9).count == bytes.count + 4)
+        #expect(try WireReply(canonicalBytes: bytes, in: 8) == former)
+        #expect(try WireReply(canonicalBytes: status.canonicalBytes(in: 9), in: 9) == status)
+    }
+
     @Test(arguments: [7, 8, 9] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
         for request in Samples.requests(seed: 7, ofEach: 16) {
             let oldest = max(request.body?.oldestVersion ?? 0, request.onBehalf == nil ? 0 : WireRequest.clientVersion)

@@ -5,10 +5,11 @@ from machine import Machine
 
 FOLDER = "/var/lib/system-test/packages"
 APT = "DEBIAN_FRONTEND=noninteractive apt-get --yes --quiet -o Dpkg::Use-Pty=0 --no-install-recommends"
-ACCOUNTS = ("ostiary", "ostiary-identity", "ostiary-display", "ostiary-prompt", "ostiary-fido", "ostiary-association", "ostiary-pam")
+HELPERS = ("ostiary-identity", "ostiary-display", "ostiary-prompt", "ostiary-vt", "ostiary-fido", "ostiary-association", "ostiary-pam")
+ACCOUNTS = ("ostiary", *HELPERS)
 #: They may not connect to the system bus.
-WITHOUT_BUS = ("ostiary-identity", "ostiary-display", "ostiary-prompt", "ostiary-fido", "ostiary-association")
-PROFILES = ("ostiaryd", "ostiary-association", "ostiary-display", "ostiary-fido", "ostiary-identity", "ostiary-prompt", "ostiary-templates")
+WITHOUT_BUS = tuple(name for name in HELPERS if name != "ostiary-pam")
+PROFILES = ("ostiaryd", "ostiary-templates", *WITHOUT_BUS)
 SOCKETS = {
     "/run/ostiary/ostiaryd.socket": "666 root",
     "/run/ostiary/pam.socket": "666 root",

@@ -15,13 +15,17 @@ DEVICES = ("/dev/hidraw0", "/dev/tpmrm0", "/dev/tpm0", "/dev/tty8", "/dev/vcs8",
 BAD_CALL = "ended (SIGSYS)"
 #: CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, as bits. All others have none.
 CAPABILITIES = {"ostiary-identity": 1 << 19, "ostiary-display": 1 << 1}
+PLACE = f"{HELPERS}/vt.socket"
+#: The account and the profile, where they are not named like the program.
+ACCOUNTS = {"ostiaryd": "ostiary", "ostiary-templates": "root", PLACE: "ostiary-vt"}
+PROFILES = {PLACE: "ostiary-vt"}
 #: Program, its socket, and what it may do of the attempts below.
 SERVICES = (
     ("ostiaryd", "/run/ostiary/ostiaryd.socket", {"socket AF_NETLINK", "change /dev/tpmrm0", "read /proc/1/stat", "connect HELPERS"}),
     ("ostiary-identity", f"{HELPERS}/identity.socket", {"read /proc/1/stat", "read MAPS"}),
     ("ostiary-display", f"{HELPERS}/display.socket", {"read /run/user/ID"}),
     ("ostiary-prompt", f"{HELPERS}/prompt.socket", set()),
-    ("ostiary-prompt", f"{HELPERS}/vt.socket", {"change /dev/tty8"}),
+    ("ostiary-prompt", PLACE, {"change /dev/tty8"}),
     ("ostiary-fido", f"{HELPERS}/fido.socket", {"change /dev/hidraw0"}),
     ("ostiary-association", f"{HELPERS}/association.socket", {"socket AF_INET", "socket AF_INET6", "socket AF_NETLINK"}),
     ("ostiary-templates", f"{HELPERS}/templates.socket", {"read /var/lib/fprint"}),
@@ -40,6 +44,8 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
         with checks.part(f"The sandbox of {program} behind {socket}", machine):
             with checks.check("it may do what its unit says, and nothing else"):
                 look_into(machine, program, socket, allowed)
+    the_place(checks, machine)
+    failures(checks, machine)
     descriptors(checks, machine)
     attacks_of_helpers(checks, machine)
     displays(checks, machine)
@@ -90,7 +96,8 @@ def look_into(machine: Machine, program: str, socket: str, allowed: set[str]) ->
         words = " ".join(f"'{words}'" for words in tried.values())
         answers = root.output(f"{PROGRAMS}/ask-sandbox {INSTALLED}/{program} {socket} {words}").splitlines()
         texts = dict(line.split(": ", 1) for line in answers)
-    expect_equal(texts["profile"], f"{program} (enforce)")
+    expect_equal(texts["profile"], f"{PROFILES.get(socket, program)} (enforce)")
+    expect_equal(texts["Uid"], root.output(f"id -u {ACCOUNTS.get(socket, ACCOUNTS.get(program, program))}"))
     capability = CAPABILITIES.get(program, 0)
     for kind in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):
         expect(int(texts[kind], 16) == capability, f"{kind} is {texts[kind]}")
@@ -98,6 +105,46 @@ def look_into(machine: Machine, program: str, socket: str, allowed: set[str]) ->
     worked = {name for name, words in tried.items() if texts[words] == "worked"} - {"change /dev/null"}
     others = {name: texts[words] for name, words in tried.items() if name not in worked}
     expect(worked == allowed, f"worked: {sorted(worked)}; refused: {others}")
+
+
+def the_place(checks: Checks, machine: Machine) -> None:
+    """Code that took over a question on a terminal, here even without a sandbox, while a question stands at the trusted place."""
+    root = machine.root
+    with checks.part("The trusted place beside questions on terminals", machine):
+        with checks.check("the account of a question on a terminal gets neither the console nor the program there"):
+            # The daemon's side, which says nothing.
+            connect = f'import socket, time; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect("{PLACE}"); time.sleep(60)'
+            holder = root.output(f"python3 -c '{connect}' > /dev/null 2>&1 & echo $!")
+            process = root.wait_for("pgrep -u ostiary-vt -f ostiary-prompt")
+            expect_equal(root.output("stat -c %U /dev/tty8"), "ostiary-vt")
+            other = as_account("ostiary-prompt")
+            for attempt in (f"kill -0 {process}", f"cat /proc/{process}/environ", "sh -c ': < /dev/tty8'", "sh -c ': > /dev/tty8'"):
+                expect(root.run(f"{other} {attempt}")[0] != 0, f"{attempt} worked")
+            root.output(f"kill {holder}")
+
+
+def failures(checks: Checks, machine: Machine) -> None:
+    """systemd starts the helper for a connection that waits in its socket. One that fails before it accepts leaves the connection there."""
+    root = machine.root
+    show = "systemctl show --value ostiary-identity.service -p"
+    with checks.part("A helper that fails before it accepts", machine):
+        with checks.check("it is started a few times a second, and its socket stays"):
+            root.output(f"mount --bind /bin/false {INSTALLED}/ostiary-identity; systemctl stop ostiary-identity.service")
+            try:
+                root.run(f"timeout 8 {PROGRAMS}/greet-helper {HELPERS}/identity.socket")
+                restarts = int(root.output(f"{show} NRestarts"))
+            finally:
+                root.run(f"umount {INSTALLED}/ostiary-identity")
+            expect(2 <= restarts <= 20, f"{restarts} starts")
+            expect_equal(root.output("systemctl is-active ostiary-identity.socket"), "active")
+        with checks.check("once it is whole it greets"):
+            said = root.output(f"{PROGRAMS}/greet-helper {HELPERS}/identity.socket")
+            expect(" 01 " in said, said)
+        with checks.check("one that ended itself over a process waits for nothing"):
+            root.output("systemctl kill --signal=SIGALRM ostiary-identity.service")
+            root.wait_for(f"test $({show} ActiveState) = inactive")
+            expect_equal(root.output(f"{show} Result"), "success")
+            root.output(f"{PROGRAMS}/greet-helper {HELPERS}/identity.socket")
 
 
 def descriptors(checks: Checks, machine: Machine) -> None:

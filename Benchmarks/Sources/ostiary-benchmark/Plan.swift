@@ -16,7 +16,7 @@ struct Plan: Codable, Equatable {
     let calls: Int
     /// Starts of the daemon.
     let starts: Int
-    /// Questions in a sheet, for the passcode and for a finger.
+    /// Questions in a sheet, for the passcode and for a finger, and sign-ins.
     let sheets: Int
     /// How long the idle daemon is watched.
     let idleSeconds: Int
@@ -32,6 +32,8 @@ struct Plan: Codable, Equatable {
     var busyRights = 10_000
     /// Connections on which it does.
     var busyConnections = 48
+    /// Users who are connected to the machine's daemon and ask for nothing.
+    var idleUsers = 50
 
     static let full = Plan(blocks: 20, calls: 500, starts: 15, sheets: 30, idleSeconds: 60)
     static let quick = Plan(

@@ -15,7 +15,8 @@ struct OstiaryBenchmark: AsyncParsableCommand {
             Exit codes: 0 measured (whether or not the goals are met), 1 failed, 2 usage.
             """,
         subcommands: [
-            Comparison.self, EchoServer.self, Subject.self, BusyProgram.self, FirstRequests.self,
+            Comparison.self, EchoServer.self, Subject.self, BusyProgram.self, FirstRequests.self, SystemComparison.self,
+            SystemSubject.self, IdleUser.self,
         ], defaultSubcommand: Comparison.self)
 }
 
@@ -47,7 +48,7 @@ struct Comparison: AsyncParsableCommand {
         let pinned = try Pass(placement: .pinned(processor), plan: plan, daemonProgram: daemon).run(stages)
         let report = Report(
             machine: Machine.current, plan: plan, processor: processor, pinned: pinned, free: free,
-            isPartial: only != nil)
+            goals: Goal.all(pinned, free: free, isPartial: only != nil))
         print(report.text)
         if let json { try report.json.write(to: URL(fileURLWithPath: json), options: .atomic) }
     }

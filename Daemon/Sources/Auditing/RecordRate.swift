@@ -75,17 +75,17 @@ final class RecordRate: Sendable {
 
     /// The share of one owner's programs.
     private struct OwnerShare {
-        private var all: Bucket
+        private var all: TokenBucket
         /// Nil for the only owner.
-        private var bytes: Bucket?
+        private var bytes: TokenBucket?
         /// By the program's name in the log.
-        private var programs: [ExactName: Bucket] = [:]
+        private var programs: [ExactName: TokenBucket] = [:]
 
         init(ofSeveral isOfSeveral: Bool, at time: Duration) {
-            all = Bucket(RecordRate.burstOfOwner, perSecond: RecordRate.perSecondOfOwner, at: time)
+            all = TokenBucket(RecordRate.burstOfOwner, perSecond: RecordRate.perSecondOfOwner, at: time)
             guard isOfSeveral else { return }
             let bytes = RecordRate.bytesOfOwnerPerDay
-            self.bytes = Bucket(bytes, perSecond: bytes / RecordRate.secondsPerDay, at: time)
+            self.bytes = TokenBucket(bytes, perSecond: bytes / RecordRate.secondsPerDay, at: time)
         }
 
         /// Counts a record of the program with this name; returns why it is refused, or nil.
@@ -104,39 +104,15 @@ final class RecordRate: Sendable {
         }
 
         /// A new program takes the entry of the one that wrote least recently, where there are too many.
-        private mutating func bucket(of name: ExactName, at time: Duration) -> Bucket {
+        private mutating func bucket(of name: ExactName, at time: Duration) -> TokenBucket {
             if let known = programs[name] { return known }
             if programs.count >= RecordRate.programLimit,
                 let oldest = programs.min(by: { $0.value.time < $1.value.time })
             {
                 programs[oldest.key] = nil
             }
-            return Bucket(RecordRate.burst, perSecond: RecordRate.perSecond, at: time)
+            return TokenBucket(RecordRate.burst, perSecond: RecordRate.perSecond, at: time)
         }
-    }
-
-    /// Records, or bytes of records, that may be made at once, and how their number grows again.
-    private struct Bucket {
-        let burst: Double
-        let perSecond: Double
-        private(set) var time: Duration
-        private var tokens: Double
-
-        init(_ burst: Double, perSecond: Double, at time: Duration) {
-            self.burst = burst
-            self.perSecond = perSecond
-            self.time = time
-            tokens = burst
-        }
-
-        func has(_ count: Double) -> Bool { tokens >= count }
-
-        mutating func fill(until now: Duration) {
-            tokens = min(burst, tokens + (now - time) / .seconds(1) * perSecond)
-            time = now
-        }
-
-        mutating func take(_ count: Double) { tokens -= count }
     }
 
     private static let tooManyOfProgram = Refusal(
@@ -148,4 +124,28 @@ final class RecordRate: Sendable {
         .tooMany,
         "Little space is left on the disk, and this user's programs would fill it. Free space, or slow down.",
         cause: "log.rate")
+}
+
+/// Records, lines or bytes that may be made at once, and how their number grows again.
+package struct TokenBucket: Sendable {
+    private let burst: Double
+    private let perSecond: Double
+    package private(set) var time: Duration
+    private var tokens: Double
+
+    package init(_ burst: Double, perSecond: Double, at time: Duration) {
+        self.burst = burst
+        self.perSecond = perSecond
+        self.time = time
+        tokens = burst
+    }
+
+    package func has(_ count: Double) -> Bool { tokens >= count }
+
+    package mutating func fill(until now: Duration) {
+        tokens = min(burst, tokens + (now - time) / .seconds(1) * perSecond)
+        time = now
+    }
+
+    package mutating func take(_ count: Double) { tokens -= count }
 }

@@ -112,7 +112,7 @@ package final class Broker: RequestHandler {
             throw .leftWaiting
         } catch {
             recordOpening(exchange)
-            let refusal = refusal(for: error)
+            let refusal = refusal(for: error, ofUser: exchange.account.user.id)
             if RefusalMapping.isDecision(refusal) {
                 exchange.trail.refuse(
                     exchange.event(object: objectName(of: exchange.request.row.subject, exchange)),
@@ -137,11 +137,11 @@ package final class Broker: RequestHandler {
         } catch { lock(exchange.account, exchange.event("lock")) }
     }
 
-    package func refusal(for error: any Error) -> Refusal {
+    package func refusal(for error: any Error, ofUser userID: UInt32) -> Refusal {
         let refusal = RefusalMapping.refusal(for: error)
         if refusal.code == .internal || refusal.code == .storeUnreadable {
             // The detail is for the person who runs the daemon; it names no secret and no value of a caller.
-            log.error("a request failed", metadata: ["cause": "\(error)"])
+            services.callerLines.write(.error, "a request failed", of: userID, ["cause": "\(error)"])
         }
         return refusal
     }

@@ -134,7 +134,8 @@ package final class CallerProcess: Sendable {
     package var identity: CallerIdentity {
         let generation = applications.generation
         if let known = known.withLock({ $0 }), known.generation == generation { return known.identity }
-        let identity = applications.identity(of: named, content: content, groupID: credentials.groupID)
+        let identity = applications.identity(
+            of: named, content: content, group: CallerGroup(credentials.groupID, of: process))
         // The digest is of the file that the process executed at that moment. If that was not the program that
         // connected, another program's content would vouch for this program's path.
         guard identity.content == nil || (try? process.executes(executable)) == true else {

@@ -153,11 +153,13 @@ extension Examination {
             guard let tries = try keeper.chipTries() else { return .ok(check, "There is no passcode to count at.") }
             let counted = "The TPM has counted \(tries.count) of \(tries.limit) wrong passcodes in a row."
             if tries.isBlocked {
+                let restart =
+                    configuration.serves.sole == nil
+                    ? "An administrator runs `ostiary admin forget-user`, and you start with an empty part of the store."
+                    : "Move the state folder away to start with an empty store."
                 return .problem(
                     check, "\(counted) It looks at no passcode any more, for good.",
-                    advice:
-                        "Everything that the passcode protects is lost. Move the state folder away to start with an empty store."
-                )
+                    advice: "Everything that the passcode protects is lost. \(restart)")
             }
             guard tries.count > 0 else { return .ok(check, counted) }
             return .notice(

@@ -133,7 +133,7 @@ package struct Examination {
             biometry: account.biometry, isPasscodeSet: account.ring.isPasscodeSet,
             sensorRefusal: account.evaluator.prompter.sensorRefusal(ofProcess: processID, of: account.user.id),
             terminals: configuration.prompts.fingerPolicy,
-            templatesSocket: configuration.helpers.templates.path,
+            templates: configuration.helpers.templates,
             hasDisplay: { (try? prompter.display().get()) != nil })
     }
 
@@ -145,10 +145,17 @@ package struct Examination {
         case .success(.x11(let name, _)): return .ok("display", "The sheet is drawn on the X display \(name).")
         case .failure(let refusal):
             return .notice(
-                "display", "There is no display for the sheet: \(refusal.words).",
-                advice: "Log in on the desktop, and give its variables to the user manager: `systemctl --user "
-                    + "import-environment WAYLAND_DISPLAY DISPLAY XAUTHORITY`. Or set prompt.display in ostiaryd.conf.")
+                "display", "There is no display for the sheet: \(refusal.words).", advice: displayAdvice(refusal))
         }
+    }
+
+    private func displayAdvice(_ refusal: DisplayRefusal) -> String {
+        if refusal == .notInstalled { return "Install ostiary-sheet. In Debian it is a package of its own." }
+        guard configuration.helpers.display == nil else {
+            return "Log in on the desktop of this machine. Elsewhere Ostiary asks on a terminal where you logged in."
+        }
+        return "Log in on the desktop, and give its variables to the user manager: `systemctl --user "
+            + "import-environment WAYLAND_DISPLAY DISPLAY XAUTHORITY`. Or set prompt.display in ostiaryd.conf."
     }
 
     private func frontEndFinding() -> WireFinding {
@@ -163,8 +170,11 @@ package struct Examination {
         case .success(.terminal), .failure:
             return .notice(
                 "asking", order + "A program without a terminal cannot ask.",
-                advice: "Let it ask in a sheet or a pinentry: see the lines `display` and `pinentry`, and "
-                    + "prompt.front-ends in ostiaryd.conf.")
+                advice: configuration.helpers.display == nil
+                    ? "Let it ask in a sheet or a pinentry: see the lines `display` and `pinentry`, and "
+                        + "prompt.front-ends in ostiaryd.conf."
+                    : "Let it ask in a sheet: see the line `display`, and prompt.front-ends in "
+                        + "/etc/ostiary/ostiaryd.conf.")
         }
     }
 

@@ -1,6 +1,7 @@
 import Authenticators
 import EnrolledTemplates
 import FingerprintReader
+import HelperProcesses
 import OstiaryMessages
 import ProcessFacts
 import PromptProtocol
@@ -17,8 +18,8 @@ struct FingerExamination {
     let sensorRefusal: SensorRefusal?
     /// On which terminals a finger may answer.
     let terminals: TerminalPolicy
-    /// The path of the socket of `ostiary-templates`.
-    let templatesSocket: String
+    /// The socket of `ostiary-templates`.
+    let templates: HelperSocketAddress
     let hasDisplay: () -> Bool
 
     private static let reader = "fingerprint reader"
@@ -31,7 +32,7 @@ struct FingerExamination {
         let state = biometry.state()
         let findings = [
             Self.readerFinding(state), fingerFinding(state),
-            Self.setFinding(biometry.enrolledSet(), templatesSocket, isMissed: state.obstacle == .templatesGone),
+            setFinding(biometry.enrolledSet(), isMissed: state.obstacle?.isMissingTemplates == true),
         ]
         // Without a reader there is nothing to ask for.
         return state.sensor == nil ? findings : findings + [questionFinding()]
@@ -73,48 +74,56 @@ struct FingerExamination {
         case .recordUnreadable:
             .problem(Self.fingers, message, advice: "\(unlock) That replaces the unreadable record.")
         case .templatesUnreadable:
-            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.journal)
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: journal)
         case .templatesGone:
-            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: Self.installing)
+            .problem(Self.fingers, "None is used: see the line `\(Self.set)`.", advice: installing)
         }
     }
 
-    private static let journal =
-        "`systemctl status ostiary-templates.socket` and `sudo journalctl -u 'ostiary-templates@*'` say why."
-    private static let installing = "Run `sudo systemctl enable --now ostiary-templates.socket`."
+    private var journal: String {
+        "`systemctl status \(templates.unit).socket` and `sudo journalctl -u '\(templates.unit)@*'` say why."
+    }
+    private var installing: String { "Run `sudo systemctl enable --now \(templates.unit).socket`." }
 
-    /// - Parameters:
-    ///   - socket: its path.
-    ///   - isMissed: whether it was told before.
-    private static func setFinding(_ found: EnrolledSet, _ socket: String, isMissed: Bool) -> WireFinding {
+    /// - Parameter isMissed: whether it was told before.
+    private func setFinding(_ found: EnrolledSet, isMissed: Bool) -> WireFinding {
         switch found {
-        case .digest, .none: return .ok(set, "ostiary-templates tells which fingers are enrolled.")
+        case .digest, .none: return .ok(Self.set, "ostiary-templates tells which fingers are enrolled.")
         case .absent where isMissed:
             return .problem(
-                set,
+                Self.set,
                 "ostiary-templates told before which fingers are enrolled, and is not there now. The names of fingers do not "
                     + "take its place, so none is used.",
                 advice: "\(installing) To do without it, delete your fingers and enter your passcode while it runs.")
         case .absent:
             return .notice(
-                set,
+                Self.set,
                 "ostiary-templates does not run, so nothing can be bound to the current set of fingers, and a finger "
                     + "that is replaced under its name goes unnoticed.",
                 advice: installing)
         case .unreadable, .silent:
             return .problem(
-                set, "ostiary-templates does not tell which fingers are enrolled, so none is used.", advice: journal)
+                Self.set, "ostiary-templates does not tell which fingers are enrolled, so none is used.",
+                advice: journal)
         case .refused:
             return .problem(
-                set,
+                Self.set,
                 "ostiary-templates tells nobody about another user's fingers, and ostiaryd runs as another user than you. "
                     + "So no finger is used.", advice: "Run ostiaryd as yourself.")
         case .untrusted:
             return .problem(
-                set,
+                Self.set,
                 "The socket of ostiary-templates was not made by root, so it is not believed, and no finger is used.",
-                advice: "Remove \(socket), and find out who made it. Then run "
-                    + "`sudo systemctl restart ostiary-templates.socket`.")
+                advice: "Remove \(templates.path), and find out who made it. Then run "
+                    + "`sudo systemctl restart \(templates.unit).socket`.")
+        }
+    }
+
+    private static func restriction(to terminals: TerminalPolicy) -> String {
+        switch terminals {
+        case .any: ""
+        case .login: ", in the sheet and on terminals with a login entry (finger.on-terminals)"
+        case .never: ", in the sheet (finger.on-terminals)"
         }
     }
 
@@ -129,8 +138,12 @@ struct FingerExamination {
                 Self.questions, "ostiaryd.conf lets no finger answer on a terminal, and there is no display.",
                 advice: "Set finger.on-terminals to login or any in ostiaryd.conf, or see the line `display`.")
         }
-        return .ok(Self.questions, "A finger may answer for a program where you are.")
+        return .ok(Self.questions, "A finger may answer for a program where you are\(Self.restriction(to: terminals)).")
     }
+}
+
+extension BiometryObstacle {
+    fileprivate var isMissingTemplates: Bool { if case .templatesGone = self { true } else { false } }
 }
 
 extension SensorRefusal {
@@ -143,7 +156,8 @@ extension SensorRefusal {
         case .withoutSession:
             "Log in at this machine as yourself. Services, cron jobs and programs after `su` ask for the passcode."
         case .unknownSession: "`systemctl status systemd-logind.service` says whether it runs."
-        case .terminalForbidden: "Set finger.on-terminals to login or any in ostiaryd.conf."
+        case .terminalForbidden:
+            "Set finger.on-terminals in ostiaryd.conf: to login for terminals with a login entry, to any for all terminals."
         }
     }
 }

@@ -209,13 +209,16 @@ struct StoreExamination {
             // Another finding tells the consequence.
             let isOfKeys = bad.contains(SecurityKeyLife.subject)
             let isOfSign = bad.contains(OwnerSignStorage.subject)
-            let objectCount = bad.count - [isOfFingers, isOfKeys, isOfSign].count { $0 }
+            let isOfLogin = bad.contains(LoginBinding.subject)
+            let objectCount = bad.count - [isOfFingers, isOfKeys, isOfSign, isOfLogin].count { $0 }
             guard objectCount > 0 else {
+                let withoutLogin = isOfLogin ? " One is the state of the login: no login tries its password." : ""
                 return .problem(
-                    check, "\(message).\(withoutFingers)",
+                    check, "\(message).\(withoutFingers)\(withoutLogin)",
                     advice: isOfKeys
                         ? "\(Self.restoring)."
-                        : "\(Self.restoring), or run `ostiary unlock`, which makes this counter new.")
+                        : "\(Self.restoring), or run `ostiary \(isOfLogin ? "passcode follow-login" : "unlock")`, "
+                            + "which makes this counter new.")
             }
             let objects = isOfFingers ? "\(objectCount)" : "as many"
             return .problem(

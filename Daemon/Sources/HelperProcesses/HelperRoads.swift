@@ -47,11 +47,11 @@ package struct HelperRoads: Equatable, Sendable {
         return HelperRoads(
             prompt: .activated(socket("prompt", accounts.prompt)),
             sheet: .activated(socket("sheet", accounts.prompt)),
-            trustedPlace: .activated(socket("vt", accounts.prompt)),
+            trustedPlace: .activated(socket("vt", accounts.trustedPlace)),
             securityKey: .activated(socket("fido", accounts.fido)),
             association: .activated(socket("association", accounts.association)),
             face: .activated(socket("pam", accounts.pam)),
-            templates: HelperSocketAddress(path: path("templates")),
+            templates: HelperSocketAddress(path: path("templates"), unit: "ostiary-templates-daemon"),
             identity: socket("identity", accounts.identity), display: socket("display", accounts.display))
     }
 }
@@ -62,8 +62,13 @@ package struct HelperSocketAddress: Equatable, Sendable {
     package let path: String
     /// The account that must have made the socket: root, except in tests.
     package let managerUserID: UInt32
+    /// The name of the service manager's units, without what follows the dot. Words name it to the administrator.
+    package let unit: String
 
-    package init(path: String, managerUserID: UInt32 = 0) {
-        (self.path, self.managerUserID) = (path, managerUserID)
+    /// The units of `ostiary-templates` that each user's daemon reaches.
+    package static let unitOfUsers = "ostiary-templates"
+
+    package init(path: String, managerUserID: UInt32 = 0, unit: String = Self.unitOfUsers) {
+        (self.path, self.managerUserID, self.unit) = (path, managerUserID, unit)
     }
 }

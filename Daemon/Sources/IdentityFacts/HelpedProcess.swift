@@ -109,6 +109,15 @@ final class HelpedProcess: HeldProcess {
 
     func userID() throws(FactFailure) -> UInt32 { try look(renewing: false).userID }
 
+    /// Each process may read it of every other one, unless `/proc` hides it (`hidepid`). The helper reads it then.
+    func realGroupID() throws(FactFailure) -> UInt32 {
+        do throws(FactFailure) { return try folder.realGroupID() } catch {
+            guard error != .unreadable else { throw error }
+        }
+        guard let group = try look(renewing: true).realGroupID else { throw .refused }
+        return group
+    }
+
     // MARK: texts
 
     func status() throws(FactFailure) -> ProcessStatus {

@@ -8,6 +8,8 @@ package struct ProcessLook: Sendable {
     package let processNamespace, userNamespace: UInt64
     /// Effective.
     package let userID: UInt32
+    /// Nil where the helper did not read it.
+    package let realGroupID: UInt32?
     /// The number of the mount on which the executed file lies; nil if the kernel does not tell it.
     package let mount: UInt64?
     /// As the kernel tells it; nil if it is no UTF-8. Its mount, and not the process, says where it begins.
@@ -59,7 +61,7 @@ enum IdentityAnswer: Sendable {
     case failure(FactFailure)
 
     /// Bytes of an answer about a process, before the path.
-    private static let headByteCount = 88
+    private static let headByteCount = 92
     private static let pathByteCount = 4095
     private static let namesakeByteCount = 12
     /// The most bytes of an answer.
@@ -79,16 +81,17 @@ enum IdentityAnswer: Sendable {
     private static func answeredLook(
         _ bytes: [UInt8], _ descriptors: [SharedDescriptor], takesDescriptors: Bool
     ) -> IdentityAnswer? {
-        guard bytes.count >= headByteCount, bytes[0] == 0x69, bytes[3] == 0 else { return nil }
+        guard bytes.count >= headByteCount, bytes[0] == 0x69 else { return nil }
         guard bytes[1] == 0 else {
             guard let failure = FactFailure(rawValue: bytes[1]), bytes.count == headByteCount, descriptors.isEmpty,
-                bytes[2] == 0, bytes[8...].allSatisfy({ $0 == 0 })
+                bytes[2...3] == [0, 0], bytes[8...].allSatisfy({ $0 == 0 })
             else { return nil }
             return .failure(failure)
         }
         let path = bytes[headByteCount...]
         guard !path.isEmpty, UInt64(path.count) == number(bytes, 76, 2), !path.contains(0), number(bytes, 78, 2) == 0,
-            let passed = passed(bytes[2], descriptors), takesDescriptors || descriptors.isEmpty
+            let passed = passed(bytes[2], descriptors), takesDescriptors || descriptors.isEmpty && bytes[3] == 0,
+            let realGroup = realGroup(bytes)
         else { return nil }
         let mount = number(bytes, 80, 8)
         return .look(
@@ -96,9 +99,19 @@ enum IdentityAnswer: Sendable {
                 file: ExecutedFile(
                     device: number(bytes, 8, 8), inode: number(bytes, 16, 8), isDeleted: number(bytes, 24, 4) == 0),
                 processNamespace: number(bytes, 56, 8), userNamespace: number(bytes, 64, 8),
-                userID: UInt32(number(bytes, 72, 4)), mount: mount == 0 ? nil : mount,
+                userID: UInt32(number(bytes, 72, 4)), realGroupID: realGroup, mount: mount == 0 ? nil : mount,
                 path: String(validating: path, as: UTF8.self),
                 maps: passed[0], status: passed[1], controlGroups: passed[2]))
+    }
+
+    /// The real group, as far as it is known; nil for other bytes.
+    private static func realGroup(_ bytes: [UInt8]) -> UInt32?? {
+        let group = UInt32(number(bytes, 88, 4))
+        switch bytes[3] {
+        case 0 where group == 0: return .some(nil)
+        case 1: return .some(group)
+        default: return nil
+        }
     }
 
     /// The descriptors in their places; nil when they are not as many as the bits.

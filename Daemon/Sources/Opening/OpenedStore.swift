@@ -14,6 +14,7 @@ package import OwnerKeys
 package import Owners
 package import Passcodes
 package import Prompting
+import ProtectedObjects
 import Refusals
 import SecretMemory
 package import SecurityKeys
@@ -110,7 +111,10 @@ package struct OpenedStore: Sendable {
                 factors: FactorSources(
                     fingers: configuration.fingers, face: configuration.face,
                     faceHelper: configuration.helpers.face, securityKeys: securityKeys, added: added),
-                itemShare: isOfSeveral ? ItemLimits.itemCountOfSeveral : nil)
+                share: isOfSeveral
+                    ? StoreShare(
+                        itemCount: ItemLimits.itemCountOfSeveral, mebibytes: configuration.prompts.storeMebibytes)
+                    : .everything)
             let owners = OwnerRegistry(store, services, serves: configuration.serves)
             placeOwners.begin(owners, keys)
             let stay = try owner.map { try owners.enter($0) }

@@ -25,7 +25,8 @@ package struct FingerSources: Sendable {
                     FingerprintReader(socketPath: systemBus, serviceUserID: serviceUserID), for: owner.nameToOthers),
                 templates: EnrolledTemplates(
                     socketPath: templates.path, key: key, of: owner.id, serverUserID: templates.managerUserID,
-                    isFollowed: { follows(owner) }))
+                    isFollowed: { follows(owner) }),
+                templatesUnit: templates.unit)
         }
     }
 

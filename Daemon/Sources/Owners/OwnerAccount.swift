@@ -110,10 +110,10 @@ package final class OwnerAccount: Sendable {
         login = LoginBinding(vault: vault, owner: owner.id)
         rights = RightStore(
             vault: vault, enclave: enclave, ring: ring, owner: id, eraser: eraser, enrolment: enrolment,
-            digests: digests)
+            digests: digests, share: services.share)
         items = ItemStore(
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
-            digests: digests, enrolment: enrolment, share: services.itemShare)
+            digests: digests, enrolment: enrolment, share: services.share)
         applications = ApplicationRegistry(
             vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared, log: log)
         let isHardware = enclave.guessing == .limitedByHardware

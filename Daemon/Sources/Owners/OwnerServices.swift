@@ -7,6 +7,7 @@ package import Logging
 package import OwnerKeys
 package import Passcodes
 package import Prompting
+package import ProtectedObjects
 package import SecurityKeys
 package import StoreKeys
 package import Vault
@@ -55,12 +56,12 @@ package struct OwnerServices: Sendable {
     package let log: Logger
     package let programs: ProgramSources
     package let factors: FactorSources
-    /// How many items each owner may have; nil for as many as a store takes.
-    package let itemShare: Int?
+    /// How much each owner may store.
+    package let share: StoreShare
 
     package init(
         clock: any BootClock, stretching: PasscodeStretching, prompter: any Prompter, log: Logger,
-        programs: ProgramSources, factors: FactorSources, itemShare: Int?
+        programs: ProgramSources, factors: FactorSources, share: StoreShare
     ) {
         self.clock = clock
         self.stretching = stretching
@@ -68,7 +69,7 @@ package struct OwnerServices: Sendable {
         self.log = log
         self.programs = programs
         self.factors = factors
-        self.itemShare = itemShare
+        self.share = share
     }
 }
 

@@ -63,6 +63,9 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// Its effective user.
     func userID() throws(FactFailure) -> UInt32
 
+    /// Its real group. The group that a setgid file gives is the effective one.
+    func realGroupID() throws(FactFailure) -> UInt32
+
     func status() throws(FactFailure) -> ProcessStatus
 
     /// Its control groups (cgroups(7)): a line `ID:CONTROLLERS:PATH` for each hierarchy.

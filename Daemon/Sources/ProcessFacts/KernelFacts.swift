@@ -90,6 +90,8 @@ private final class KernelProcess: HeldProcess {
 
     func userID() throws(FactFailure) -> UInt32 { try folder.userID() }
 
+    func realGroupID() throws(FactFailure) -> UInt32 { try folder.realGroupID() }
+
     func status() throws(FactFailure) -> ProcessStatus {
         let text = try folder.text("stat", shorterThan: ProcessFolder.statusByteCount)
         guard let status = ProcessStatus(parsing: text) else { throw .unreadable }

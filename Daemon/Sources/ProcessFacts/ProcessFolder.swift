@@ -52,6 +52,8 @@ package struct ProcessFolder: Sendable {
 
     package static let statusByteCount = 4096
     package static let controlGroupsByteCount = 16_384
+    /// A process may be in many groups.
+    private static let groupsByteCount = 65_536
 
     /// The text of a file, which must be shorter than `byteCount`.
     package func text(_ name: String, shorterThan byteCount: Int) throws(FactFailure) -> [UInt8] {
@@ -67,6 +69,17 @@ package struct ProcessFolder: Sendable {
         guard count >= 0 else { throw FactFailure(code: errno) }
         guard count > 0, count < byteCount else { throw .unreadable }
         return Array(text[..<count])
+    }
+
+    /// The real group of the process: the first number behind `Gid:` (proc_pid_status(5)). The kernel writes no line end of the process's name
+    /// into that file.
+    package func realGroupID() throws(FactFailure) -> UInt32 {
+        let text = String(decoding: try text("status", shorterThan: Self.groupsByteCount), as: UTF8.self)
+        let line = text.split(separator: "\n").first { $0.hasPrefix("Gid:\t") }
+        guard let group = line?.split(separator: "\t").dropFirst().first.flatMap({ UInt32($0) }) else {
+            throw .unreadable
+        }
+        return group
     }
 
     /// The target of a link.

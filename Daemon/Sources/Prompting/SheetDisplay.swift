@@ -30,7 +30,7 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
         case .noActiveSession: "you have no active session at this machine"
         case .otherOwner: "it belongs to another user"
         case .noAnswer: "it does not answer"
-        case .notInstalled: "ostiary-sheet is not installed beside ostiary-prompt"
+        case .notInstalled: "ostiary-sheet is not installed"
         case .several: "several are open in your sessions, and nobody can tell which one you see"
         case .noCookies: "the X server's cookies are not in /run/user, so another account may not draw there"
         case .helperFailed: "ostiary-display does not answer; see `systemctl status ostiary-display.socket`"

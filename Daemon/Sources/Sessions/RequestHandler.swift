@@ -5,8 +5,8 @@ package protocol RequestHandler: AnyObject, Sendable {
     /// Carries out one admitted request.
     func answer(_ exchange: Exchange) throws(NotAnswered) -> Reply
 
-    /// The refusal that a program gets for an error that no handler threw.
-    func refusal(for error: any Error) -> Refusal
+    /// The refusal that a program of the user gets for an error that no handler threw.
+    func refusal(for error: any Error, ofUser userID: UInt32) -> Refusal
 }
 
 /// Why a request has no reply.

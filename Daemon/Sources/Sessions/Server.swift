@@ -56,7 +56,8 @@ package final class Server: Sendable {
             } catch {
                 if isStopping.load(ordering: .acquiring) { return }
                 // Out of descriptors or memory for a moment: the caller sees a closed connection, the daemon goes on.
-                services.log.warning("a connection was not accepted", metadata: ["cause": "\(error)"])
+                services.callerLines.write(
+                    .warning, "a connection was not accepted", of: nil, ["cause": "\(error)"])
                 Thread.sleep(forTimeInterval: 0.05)
             }
         }
@@ -84,9 +85,9 @@ package final class Server: Sendable {
         guard let caller = try? socket.peerCredentials() else { return }
         guard services.registry.takePlace(of: caller) else {
             let limits = services.registry.limits
-            services.log.warning(
-                "too many connections",
-                metadata: [
+            services.callerLines.write(
+                .warning, "too many connections", of: caller.userID,
+                [
                     "limit": "\(limits.total)", "of one user": "\(limits.ofOwner)",
                     "of one process": "\(limits.ofProgram)", "user": "\(caller.userID)",
                     "process": "\(caller.processID)",
@@ -96,21 +97,22 @@ package final class Server: Sendable {
         // Identifying the caller may take long, or for ever: its file can lie on a file system that does not answer.
         do throws(ThreadShortage) {
             try Threads.start("ostiary-session") { [self] in
-                serve(socket)
+                serve(socket, of: caller.userID)
                 services.registry.leavePlace(of: caller)
                 // The daemon keeps no memory that many programs needed at once while no program is connected.
                 if services.registry.isEmpty { ostiary_trim_heaps() }
             }
         } catch {
             services.registry.leavePlace(of: caller)
-            services.log.warning("there is no thread for a connection", metadata: ["process": "\(caller.processID)"])
+            services.callerLines.write(
+                .warning, "there is no thread for a connection", of: caller.userID, ["process": "\(caller.processID)"])
         }
     }
 
-    private func serve(_ socket: UnixSocket) {
+    private func serve(_ socket: UnixSocket, of userID: UInt32) {
         let session: Session
-        do { session = try self.session(on: socket) } catch {
-            services.log.notice("a caller was refused", metadata: ["cause": "\(error)"])
+        do { session = try self.session(on: socket, of: userID) } catch {
+            services.callerLines.write(.notice, "a caller was refused", of: userID, ["cause": "\(error)"])
             return
         }
         services.registry.add(session)
@@ -120,14 +122,14 @@ package final class Server: Sendable {
     }
 
     /// - Throws: why the program gets no session; where its owner could not be opened, it was told, or too many were.
-    private func session(on socket: UnixSocket) throws -> Session {
+    private func session(on socket: UnixSocket, of userID: UInt32) throws -> Session {
         let stay: OwnerStay
         do {
-            stay = try services.owners.enter(owners.user(socket.peerCredentials().userID))
+            stay = try services.owners.enter(owners.user(userID))
         } catch let error as CallerError {
             throw error
         } catch {
-            refused.tell(handler.refusal(for: error), on: socket)
+            refused.tell(handler.refusal(for: error, ofUser: userID), on: socket)
             throw error
         }
         return try Session(socket: socket, of: stay, services: services, handler: handler)

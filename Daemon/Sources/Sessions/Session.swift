@@ -120,8 +120,9 @@ package final class Session: Sendable {
         } catch FrameReadError.foreignSender {
             account.trail.refuseConnection(of: caller.program, because: "foreign-sender")
         } catch {
-            services.log.notice(
-                "a connection ended", metadata: ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
+            services.callerLines.write(
+                .notice, "a connection ended", of: caller.credentials.userID,
+                ["cause": "\(error)", "pid": "\(caller.credentials.processID)"])
         }
     }
 
@@ -388,7 +389,7 @@ package final class Session: Sendable {
         } catch let refusal as Refusal {
             return Reply(.failure(refusal.message))
         } catch {
-            return Reply(.failure(handler.refusal(for: error).message))
+            return Reply(.failure(handler.refusal(for: error, ofUser: caller.credentials.userID).message))
         }
     }
 

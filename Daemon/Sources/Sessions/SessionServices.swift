@@ -23,6 +23,8 @@ package final class SessionServices: Sendable {
     /// Whether uses of keys may run on the connections' own threads.
     let isEnclaveImmediate: Bool
     package let log: Logger
+    /// What programs may write into the log.
+    package let callerLines: CallerLines
 
     package init(
         owners: OwnerRegistry, facts: any CallerFacts, limits: SessionLimits, clock: any BootClock,
@@ -37,6 +39,7 @@ package final class SessionServices: Sendable {
         self.contextLifetime = contextLifetime
         self.isEnclaveImmediate = isEnclaveImmediate
         self.log = log
+        callerLines = CallerLines(log)
         itemWatches = ItemWatches(limits.itemWatches)
         environment = EnvironmentFollower(of: owners, limits.watches, clock: clock, log: log)
     }

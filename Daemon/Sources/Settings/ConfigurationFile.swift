@@ -129,6 +129,8 @@ public enum ConfigurationFile {
             configuration.sheetLanguage = language
         case "prompt.time-limit-seconds":
             configuration.timeLimitSeconds = try number(value, in: PromptConfiguration.timeLimitBounds)
+        case "users.store-mebibytes":
+            configuration.storeMebibytes = try number(value, in: PromptConfiguration.storeBounds)
         case "enclave":
             guard let kind = EnclaveConfiguration.Kind(rawValue: value) else { throw .badValue }
             configuration.enclave.kind = kind

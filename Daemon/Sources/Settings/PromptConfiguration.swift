@@ -1,6 +1,6 @@
 public import PromptProtocol
 
-/// The settings of `ostiaryd.conf`: how this daemon asks people, and where it makes the keys of a new store.
+/// The settings of `ostiaryd.conf`: how this daemon asks people, where it makes the keys of a new store, and how much its users may store.
 public struct PromptConfiguration: Equatable, Sendable {
     /// One way to ask.
     public enum FrontEnd: String, Equatable, Sendable, CaseIterable {
@@ -39,6 +39,9 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// measured at about ten minutes.
     public var contextSeconds = 600
 
+    /// How many mebibytes of a store each of its users may have; nil for no limit. For a daemon of many users alone.
+    public var storeMebibytes: Int?
+
     /// Where the keys of a store are.
     public var enclave = EnclaveConfiguration()
 
@@ -48,6 +51,9 @@ public struct PromptConfiguration: Equatable, Sendable {
     /// Lifetimes that can be configured: long enough to use what was asked for, and shorter than a working day.
     public static let contextBounds = 10...3600
 
+    /// Shares of a store that can be configured: some items, and all of a large disk.
+    public static let storeBounds = 1...1_048_576
+
     /// Letter sizes that can be configured. With larger letters, a question would not fit on a screen.
     public static let textPercentBounds = 100...200
 
@@ -55,11 +61,14 @@ public struct PromptConfiguration: Equatable, Sendable {
 
     /// What a daemon for the whole machine has where its file says nothing. A terminal of a window is drawn by a program of the user
     /// that can read what is typed; that program need not be able to ask the daemon for anything. A login's terminal is the kernel's, or that
-    /// of a remote login. A pinentry cannot run under another account.
+    /// of a remote login. A finger answers there and in the sheet alone: the next touch must not go to a hidden `sudo`, nor to a program that made
+    /// itself a terminal. A pinentry cannot run under another account.
     package static var ofMachine: PromptConfiguration {
         var settings = PromptConfiguration()
         settings.frontEnds = [.terminal, .sheet]
         settings.terminalPolicy = .login
+        settings.fingerPolicy = .login
+        settings.storeMebibytes = 64
         return settings
     }
 

@@ -273,7 +273,8 @@ struct SignIn: Sendable {
 
     /// The detail is for the person who runs the daemon; it names no secret and no value of a caller.
     private func report(_ error: any Error) {
-        parts.services.log.error("a sign-in failed", metadata: ["cause": "\(error)"])
+        parts.services.callerLines.write(
+            .error, "a sign-in failed", of: userBehind ?? peer.userID, ["cause": "\(error)"])
     }
 }
 

@@ -48,8 +48,9 @@ final class SignInChannel: Sendable {
         // One byte more, so that a longer message is seen as one.
         var bytes = SecretBytes(zeroedForPasscode: SignInLimits.messageByteCount + 1)
         do {
+            // An inherited listener's connections bring the sender with each message, which needs a place of its own.
             let received = try unsafe bytes.withUnsafeMutableBytes {
-                try unsafe socket.receive(into: $0, expecting: .descriptor)
+                try unsafe socket.receive(into: $0, expecting: [.sender, .descriptor])
             }
             let passed =
                 received.descriptor < 0 ? nil : PassedDescriptor(taking: received.descriptor)

@@ -50,7 +50,8 @@ package final class SignInServer: Sendable {
         while waitForConnection() {
             do { start(try listener.accept()) } catch {
                 // Out of descriptors or memory for a moment.
-                parts.services.log.warning("a sign-in was not accepted", metadata: ["cause": "\(error)"])
+                parts.services.callerLines.write(
+                    .warning, "a sign-in was not accepted", of: nil, ["cause": "\(error)"])
                 usleep(50_000)
             }
         }
@@ -84,8 +85,9 @@ package final class SignInServer: Sendable {
             let conversation = try? SignInConversation(on: socket, with: peer, parts)
         else { return }
         guard add(conversation) else {
-            parts.services.log.warning(
-                "too many sign-ins", metadata: ["user": "\(peer.userID)", "process": "\(peer.processID)"])
+            parts.services.callerLines.write(
+                .warning, "too many sign-ins", of: peer.userID,
+                ["user": "\(peer.userID)", "process": "\(peer.processID)"])
             return
         }
         do throws(ThreadShortage) {
@@ -95,7 +97,8 @@ package final class SignInServer: Sendable {
             }
         } catch {
             remove(conversation)
-            parts.services.log.warning("there is no thread for a sign-in", metadata: ["process": "\(peer.processID)"])
+            parts.services.callerLines.write(
+                .warning, "there is no thread for a sign-in", of: peer.userID, ["process": "\(peer.processID)"])
         }
     }
 
@@ -123,7 +126,9 @@ package final class SignInServer: Sendable {
             state.behind[ObjectIdentifier(conversation)] = user
             return true
         }
-        if !isAdmitted { parts.services.log.warning("too many sign-ins", metadata: ["run by user": "\(user)"]) }
+        if !isAdmitted {
+            parts.services.callerLines.write(.warning, "too many sign-ins", of: user, ["run by user": "\(user)"])
+        }
         return isAdmitted
     }
 

@@ -132,6 +132,11 @@ struct Daemon {
                 "The configuration \(path) names `vt` in prompt.front-ends, and only a daemon for the whole machine has a trusted "
                     + "place. Take it out and start again.")
         }
+        guard configuration?.storeMebibytes == nil else {
+            throw StartError(
+                "The configuration \(path) has users.store-mebibytes, and only a daemon for the whole machine has users with shares. "
+                    + "Take it out and start again.")
+        }
         return configuration
     }
 

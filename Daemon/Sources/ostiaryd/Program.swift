@@ -111,7 +111,8 @@ struct Ostiaryd: ParsableCommand {
     ///
     /// - Parameter usual: where it is without options for tests.
     func templates(_ usual: HelperSocketAddress) -> HelperSocketAddress {
-        HelperSocketAddress(path: tests.templatesSocket ?? usual.path, managerUserID: tests.fingerServicesUser)
+        HelperSocketAddress(
+            path: tests.templatesSocket ?? usual.path, managerUserID: tests.fingerServicesUser, unit: usual.unit)
     }
 
     func fingerSources(

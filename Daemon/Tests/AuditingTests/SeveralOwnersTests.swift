@@ -11,6 +11,7 @@ import KeySlots
 import Opening
 import OstiaryMessages
 import Owners
+import ProtectedObjects
 import Refusals
 import SecretMemory
 import Simulation
@@ -57,7 +58,7 @@ struct SeveralOwnersTests {
                 programs: ProgramSources(systemFolder: fixture.folder.path("apps.d"), shared: nil),
                 factors: FactorSources(
                     fingers: nil, face: nil, faceHelper: HelperRoads.missing.face, securityKeys: nil, added: .none),
-                itemShare: nil))
+                share: .everything))
     }
 
     // MARK: passcodes

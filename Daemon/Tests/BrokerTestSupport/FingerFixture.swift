@@ -31,9 +31,10 @@ final class FingerFixture {
     ///   - hasTemplates: whether `ostiary-templates` is installed.
     ///   - isOnDemand: whether the bus starts fprintd.
     ///   - face: what knows faces.
+    ///   - unit: the name of the units of `ostiary-templates`.
     init(
         hasTemplates: Bool = false, isOnDemand: Bool = false, _ readers: [VirtualReader] = [.verifying],
-        face: PAMServices? = nil
+        face: PAMServices? = nil, unit: String = HelperSocketAddress.unitOfUsers
     ) throws {
         let stack = try FingerprintStack(readers, isOnDemand: isOnDemand)
         let templates = hasTemplates ? try TemplatesHelper(folder: stack.templates) : nil
@@ -42,13 +43,18 @@ final class FingerFixture {
         let reader = InterferedReader(
             OwnerReader(FingerprintReader(socketPath: stack.bus.path, serviceUserID: getuid()), for: nil))
         self.reader = reader
+        var helpers = FaceFixture.helpers
+        helpers.templates = HelperSocketAddress(
+            path: templates?.socketPath ?? "/nowhere/templates", managerUserID: getuid(), unit: unit)
         let fingers = FingerSources(
-            systemBus: stack.bus.path, serviceUserID: getuid(),
-            templates: HelperSocketAddress(
-                path: templates?.socketPath ?? "/nowhere/templates", managerUserID: getuid()))
+            systemBus: stack.bus.path, serviceUserID: getuid(), templates: helpers.templates)
         broker = try BrokerFixture(
-            fingers: FingerSources { BiometrySources(reader: reader, templates: fingers.make($0, $1).templates) },
-            face: face?.source, helpers: FaceFixture.helpers)
+            fingers: FingerSources {
+                let sources = fingers.make($0, $1)
+                return BiometrySources(
+                    reader: reader, templates: sources.templates, templatesUnit: sources.templatesUnit)
+            },
+            face: face?.source, helpers: helpers)
         try broker.setPasscode()
         guard !readers.isEmpty else { return }
         try create("either", [.biometry, .passcode])

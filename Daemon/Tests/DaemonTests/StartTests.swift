@@ -261,6 +261,12 @@ import UnixSocket
         try expectRefusal(in: folders, "The configuration \(folders.configuration) cannot be used: ")
     }
 
+    @Test(arguments: ["prompt.front-ends = vt", "users.store-mebibytes = 64"])
+    func `a setting of the machine's daemon is refused`(_ line: String) throws {
+        let folders = try DaemonFolders(configurationText: line + "\n")
+        try expectRefusal(in: folders, "The configuration \(folders.configuration) ")
+    }
+
     @Test func `a configuration that was named and is not there is refused`() throws {
         let folders = try DaemonFolders()
         #expect(unlink(folders.configuration) == 0)

@@ -230,9 +230,17 @@ import UnixSocket
     }
 
     @Test func `settings of the machine count`() throws {
-        let stage = try SystemDaemonStage(configuration: "prompt.terminal = never\n")
+        let stage = try SystemDaemonStage(
+            configuration: "prompt.terminal = never\nusers.store-mebibytes = 1\n")
         let daemon = try stage.start()
-        withExtendedLifetime(daemon) {}
+        defer { withExtendedLifetime(daemon) {} }
+        let caller = try Caller(atSocket: stage.requestsPath, program: Caller.program, under: stage.asDaemon).greeted()
+        let secret = [UInt8](repeating: 7, count: 60_000)
+        func make(_ name: String) throws -> Answer {
+            try caller.client.ask(.createRight(name, .unrestricted, hasSecret: true), tail: secret)
+        }
+        for number in 1...17 { #expect(try make("\(number)").right != nil) }
+        #expect(try make("18").failure?.cause == "store.share")
     }
 
     @Test func `settings that others can change are refused`() throws {

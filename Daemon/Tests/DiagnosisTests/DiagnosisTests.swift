@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import OstiaryMessages
 import OwnerKeys
+import Owners
 import StoreTestSupport
 import Testing
 import Vault
@@ -122,6 +123,21 @@ struct DiagnosisTests {
         let consequence = "no passcode is accepted, and the passcode can be neither set, changed nor removed."
         #expect(problem.message.hasSuffix(consequence))
         #expect(problem.advice.contains("everything that the passcode protects is lost"))
+    }
+
+    @Test func `a state of the login that does not verify is no counter of an application password`() throws {
+        do {
+            let fixture = try fixture()
+            try fixture.account.login.set(.following)
+            fixture.close()
+        }
+        let isOfLogin = "row_key = CAST('login' AS BLOB)"
+        try inflict(.altered, on: .attemptCounters, named: "attempt_counters", where: isOfLogin)
+        let problem = try problem(fixture())
+        #expect(
+            problem.message == "1 of 3 counters of wrong tries do not verify. One is the state of the login: no login "
+                + "tries its password.")
+        #expect(problem.advice.hasSuffix("or run `ostiary passcode follow-login`, which makes this counter new."))
     }
 
     @Test(arguments: [Damage.altered, .removed])

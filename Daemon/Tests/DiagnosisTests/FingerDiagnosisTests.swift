@@ -150,6 +150,24 @@ struct FingerDiagnosisTests {
         #expect(try fixture.broker.client().status().biometry?.isSetKnown == false)
     }
 
+    @Test func `the unit of the daemon that was asked is named, also when it is gone`() throws {
+        let machines = "ostiary-templates-daemon"
+        let fixture = try FingerFixture(unit: machines)
+        try expect(
+            Self.set, .notice, says: "ostiary-templates does not run",
+            advises: "sudo systemctl enable --now ostiary-templates-daemon.socket", fixture.broker)
+
+        let gone = try FingerFixture(hasTemplates: true, unit: machines)
+        let helper = try #require(gone.templates)
+        try FileManager.default.removeItem(atPath: helper.socketPath)
+        try expect(
+            "fingers", .problem, says: "see the line `set of fingers`",
+            advises: "sudo systemctl enable --now ostiary-templates-daemon.socket", gone.broker)
+        let status = try #require(try gone.broker.client().status().biometry)
+        #expect(status.obstacle == "biometry.templates-gone")
+        #expect(status.explanation.contains("enable --now ostiary-templates-daemon.socket"), "\(status.explanation)")
+    }
+
     @Test func `templates that cannot be read are a problem`() throws {
         let fixture = try FingerFixture(hasTemplates: true)
         let folder = "\(fixture.stack.templates)/\(TemplatesHelper.userName)"

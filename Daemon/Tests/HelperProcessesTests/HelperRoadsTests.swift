@@ -11,7 +11,7 @@ struct HelperRoadsTests {
     private static let accounts =
         [
             "ostiary": 900, "ostiary-identity": 901, "ostiary-display": 902, "ostiary-prompt": 903, "ostiary-fido": 904,
-            "ostiary-association": 905, "ostiary-pam": 906,
+            "ostiary-association": 905, "ostiary-pam": 906, "ostiary-vt": 907,
         ] as [String: UInt32]
 
     private func resolve(
@@ -66,13 +66,15 @@ struct HelperRoadsTests {
         }
         #expect(roads.prompt == .activated(socket("prompt", 903)))
         #expect(roads.sheet == .activated(socket("sheet", 903)))
-        #expect(roads.trustedPlace == .activated(socket("vt", 903)))
+        #expect(roads.trustedPlace == .activated(socket("vt", 907)))
         #expect(roads.securityKey == .activated(socket("fido", 904)))
         #expect(roads.association == .activated(socket("association", 905)))
         #expect(roads.face == .activated(socket("pam", 906)))
         #expect(roads.identity == socket("identity", 901) && roads.display == socket("display", 902))
         #expect(
-            roads.templates == HelperSocketAddress(path: "/run/ostiary/helpers/templates.socket", managerUserID: 0))
+            roads.templates
+                == HelperSocketAddress(
+                    path: "/run/ostiary/helpers/templates.socket", managerUserID: 0, unit: "ostiary-templates-daemon"))
     }
 
     @Test func `each socket of a helper is one at which a unit listens`() throws {
@@ -91,6 +93,12 @@ struct HelperRoadsTests {
         let units = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.pathExtension == "socket" }
             .map { try String(contentsOf: $0, encoding: .utf8) }
+        // Words name these two.
+        for templates in [roads.templates, HelperRoads.beside(program: "/usr/libexec/ostiaryd").templates] {
+            let file = folder.appendingPathComponent(templates.unit + ".socket")
+            let unit = try String(contentsOf: file, encoding: .utf8)
+            #expect(unit.contains("ListenStream=\(templates.path)\n"), "\(templates.unit)")
+        }
         for path in paths {
             let lines = ["ListenSequentialPacket=\(path)", "ListenStream=\(path)"]
             #expect(units.contains { unit in lines.contains { unit.contains($0 + "\n") } }, "\(path)")
@@ -106,7 +114,7 @@ struct HelperRoadsTests {
     }
 
     @Test func `the accounts of the helpers are all but the daemon's own`() throws {
-        #expect(try resolve().helpers == [901, 902, 903, 904, 905, 906])
+        #expect(try resolve().helpers == [901, 902, 903, 904, 905, 906, 907])
     }
 
     @Test(arguments: accounts.keys.sorted()) func `an account that is missing is named`(name: String) {
@@ -121,6 +129,7 @@ struct HelperRoadsTests {
     @Test func `two accounts with one number are refused`() {
         #expect(refusal { $0["ostiary-fido"] = 900 } == .shared("ostiary-fido", with: "ostiary"))
         #expect(refusal { $0["ostiary-pam"] = 903 } == .shared("ostiary-pam", with: "ostiary-prompt"))
+        #expect(refusal { $0["ostiary-vt"] = 903 } == .shared("ostiary-vt", with: "ostiary-prompt"))
     }
 
     @Test func `the password database is asked, and says that there is no such account`() throws {

@@ -38,6 +38,7 @@ struct CallerFactsContractTests {
             #expect(name.isTrue && name.path == executed(by: process.processID))
             #expect(try held.isInOwnNamespace())
             #expect(try held.userID() == getuid())
+            #expect(try held.realGroupID() == getgid())
             #expect(try held.status().session == process.processID)
             #expect(try held.controlGroups().contains(":"))
             #expect(held.id == process.processID)
@@ -57,6 +58,7 @@ struct CallerFactsContractTests {
             #expect(throws: FactFailure.absent) { try held.executes(file) }
             #expect(throws: FactFailure.absent) { try held.executes(file, wholly: true) }
             #expect(throws: FactFailure.absent) { try held.userID() }
+            #expect(throws: FactFailure.absent) { try held.realGroupID() }
             #expect(throws: FactFailure.absent) { try held.status() }
             #expect(throws: FactFailure.absent) { try unseen.executes(file) }
             #expect(throws: FactFailure.absent) { try unseen.isInOwnNamespace() }
@@ -81,6 +83,19 @@ struct CallerFactsContractTests {
             #expect(try !held.executes(shell))
             let name = try held.name(of: shell)
             #expect(name.path.hasSuffix("/sleep") && !name.isTrue)
+        }
+    }
+
+    /// As a setgid program has it, and what it starts.
+    @Test(
+        .enabled(if: geteuid() == 0, "only root gives a process two groups"), arguments: Reader.allCases)
+    func `the real group of a process is not the one that a file gave it`(reader: Reader) throws {
+        let process = try SpawnedProcess(
+            "/usr/bin/setpriv", ["--rgid=70001", "--egid=70002", "--clear-groups", "/usr/bin/sleep", "600"])
+        try eventually("sleep runs") { executed(by: process.processID)?.hasSuffix("/sleep") == true }
+        try reader.withFacts { facts in
+            let groupID = try facts.hold(process.processID).realGroupID()
+            #expect(groupID == 70001)
         }
     }
 

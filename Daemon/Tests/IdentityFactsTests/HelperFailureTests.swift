@@ -12,7 +12,7 @@ import UnixSocket
 
 /// An answer to a look at some process, with its faults.
 private struct PlayedAnswer {
-    var bytes = [UInt8](repeating: 0, count: 88)
+    var bytes = [UInt8](repeating: 0, count: 92)
     var path = Array("/usr/bin/tool".utf8)
     var serial = "SSSSSSSS"
 
@@ -59,7 +59,8 @@ struct HelperFailureTests {
         PlayedAnswer { ($0.bytes[1], $0.path) = (1, []) },  // a failure with numbers
         PlayedAnswer { $0.bytes[2] = 1 },  // a descriptor is announced, and none comes
         PlayedAnswer { $0.bytes[2] = 8 },
-        PlayedAnswer { $0.bytes[3] = 1 },
+        PlayedAnswer { $0.bytes[3] = 2 },
+        PlayedAnswer { $0.bytes[91] = 1 },  // a group that is not announced
         PlayedAnswer { $0.bytes[78] = 1 },
         PlayedAnswer { $0.path = [] },
         PlayedAnswer { $0.path += Array("x".utf8) },
@@ -84,7 +85,7 @@ struct HelperFailureTests {
     @Test(arguments: [FactFailure.absent, .unreadable, .refused])
     func `the helper's own failures keep their meaning`(failure: FactFailure) throws {
         let answer = PlayedAnswer {
-            $0.bytes = [UInt8](repeating: 0, count: 88)
+            $0.bytes = [UInt8](repeating: 0, count: 92)
             ($0.bytes[0], $0.bytes[1], $0.path) = (0x69, failure.rawValue, [])
         }
         let helper = try RunningHelper(false: ["answer", answer.hexadecimal])

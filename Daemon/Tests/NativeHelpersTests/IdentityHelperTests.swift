@@ -12,7 +12,7 @@ private let serial: UInt32 = 0x0102_0304
 private func look(passing: Bool = false) -> [UInt8] { [0x49, passing ? 1 : 0, 0, 0] + bytes(serial) }
 
 private func failure(_ result: UInt8) -> Answer {
-    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 80))
+    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 84))
 }
 
 /// Whether this user may have a mount namespace.
@@ -31,7 +31,7 @@ struct IdentityHelperTests {
     /// The bytes of the answer about a process that this one may look at, but for the number of the mount.
     private func expected(_ processID: pid_t, _ path: String, which: UInt8 = 0) throws -> [UInt8] {
         let file = try status(path)
-        var answer: [UInt8] = [0x69, 0, which, 0] + bytes(serial)
+        var answer: [UInt8] = [0x69, 0, which, which == 0 ? 0 : 1] + bytes(serial)
         answer += bytes(UInt64(file.st_dev)) + bytes(UInt64(file.st_ino))
         answer += bytes(UInt32(file.st_nlink)) + bytes(UInt32(file.st_uid))
         answer += bytes(UInt64(file.st_ctim.tv_sec)) + bytes(UInt32(file.st_ctim.tv_nsec))
@@ -40,11 +40,12 @@ struct IdentityHelperTests {
             answer += bytes(UInt64(try status("/proc/\(processID)/ns/\(name)").st_ino))
         }
         answer += bytes(UInt32(getuid())) + bytes(UInt16(path.utf8.count)) + [0, 0]
-        return answer + [UInt8](repeating: 0, count: 8) + Array(path.utf8)
+        answer += [UInt8](repeating: 0, count: 8) + bytes(which == 0 ? 0 : UInt32(getgid()))
+        return answer + Array(path.utf8)
     }
 
     private func withoutMount(_ answer: Answer) -> [UInt8] {
-        guard answer.bytes.count >= 88 else { return answer.bytes }
+        guard answer.bytes.count >= 92 else { return answer.bytes }
         return Array(answer.bytes[..<80]) + [UInt8](repeating: 0, count: 8) + Array(answer.bytes[88...])
     }
 
@@ -86,6 +87,19 @@ struct IdentityHelperTests {
         #expect(pread(answer.descriptors[0].number, &text, text.count, 0) <= 0)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root gives a process two groups"))
+    func `the real group is told, and not the one that a setgid file gives`() throws {
+        let process = try SpawnedProcess(
+            "/usr/bin/setpriv", ["--rgid=70001", "--egid=70002", "--clear-groups", "/bin/sleep", "600"])
+        let name = "/proc/\(process.processID)/comm"
+        try eventually("sleep runs") { try String(contentsOfFile: name, encoding: .utf8) == "sleep\n" }
+        let handle = try folder(of: process.processID)
+        let answer = try IdentityHelper(isConfined: true).connect().ask(look(passing: true), [handle])
+        #expect(answer.bytes[3] == 1 && answer.number(88, 4) == 70001)
+        let unasked = try IdentityHelper(isConfined: true).connect().ask(look(), [handle])
+        #expect(unasked.bytes[3] == 0 && unasked.number(88, 4) == 0)
+    }
+
     @Test func `a process that has ended is absent`() throws {
         let process = try SpawnedProcess("/bin/sleep", ["600"])
         let handle = try folder(of: process.processID)
@@ -114,7 +128,7 @@ struct IdentityHelperTests {
         var byte: UInt8 = 0
         #expect(recv(pipe.daemon.number, &byte, 1, 0) == 1)
         let answer = try IdentityHelper().connect().ask(look(), [folder(of: process.processID)])
-        try #require(answer.bytes.count > 88)
+        try #require(answer.bytes.count > 92)
         #expect(answer.bytes[1] == 0)
         #expect(answer.number(72, 4) == 65534)
     }
@@ -136,7 +150,7 @@ struct IdentityHelperTests {
         for _ in 0..<2000 {
             let answer = try connection.ask(look(), [handle])
             guard answer.bytes[1] == 0 else { continue }
-            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[88...], as: UTF8.self))
+            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[92...], as: UTF8.self))
         }
     }
 
@@ -149,7 +163,7 @@ struct IdentityHelperTests {
         func target() -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: path) }
         try eventually("the copy runs") { target() == "/usr/bin/true" }
         let answer = try IdentityHelper().connect().ask(look(), [self.folder(of: process.processID)])
-        #expect(String(decoding: answer.bytes[88...], as: UTF8.self) == "/usr/bin/true")
+        #expect(String(decoding: answer.bytes[92...], as: UTF8.self) == "/usr/bin/true")
         #expect(answer.number(16, 8) == UInt64(try status(folder.path("copy")).st_ino))
         #expect(answer.number(48, 8) == UInt64(try status("/proc/self/ns/mnt").st_ino))
         #expect(answer.number(24, 4) == 1)

@@ -180,7 +180,8 @@ struct CallerLabelTests {
         let caller = try caller { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         func identity(_ number: UInt32) -> CallerIdentity {
             fixture.account.applications.identity(
-                of: caller.program, content: CallerContent(process: played, offered: nil), groupID: number)
+                of: caller.program, content: CallerContent(process: played, offered: nil),
+                group: CallerGroup(number, of: played))
         }
         let whole = identity(group.number)
         #expect(whole.applicationID == "com.example.tool" && whole.hasOwnGroup)
@@ -191,6 +192,19 @@ struct CallerLabelTests {
             #expect(CallerPlace(played).label(for: identity(number)) == .advisory)
         }
         #expect(identity(0).standing.refusal(of: path)?.cause == "program.group")
+        // As a program executes the file again that was lent the group, or nobody knows whether it does.
+        for real in [.success(group.number), .failure(.refused), .failure(.absent)] as [Result<UInt32, FactFailure>] {
+            played.change { $0.realGroupID = real }
+            #expect(identity(group.number).standing == .withoutGroup)
+            #expect(CallerPlace(played).label(for: identity(group.number)) == .advisory)
+        }
+        played.change { $0.realGroupID = .success(0) }
+        for own in [.success(false), .failure(.refused), .failure(.unreadable)] as [Result<Bool, FactFailure>] {
+            played.change { $0.isInOwnUserNamespace = own }
+            #expect(identity(group.number).standing == .withoutGroup)
+        }
+        played.change { $0.isInOwnUserNamespace = .success(true) }
+        #expect(identity(group.number).hasOwnGroup)
         // A file of another group, or one without the mode's bit.
         try #require(chmod(path, 0o755) == 0)
         #expect(identity(group.number).standing == .withoutGroup)
@@ -202,6 +216,70 @@ struct CallerLabelTests {
         try #require(chown(copy, 0, group.number) == 0 && chmod(copy, 0o2755) == 0)
         let other = try self.caller { $0.name = .success(ExecutedName(path: copy, isTrue: true)) }
         #expect(other.label == .advisory && other.identity.applicationID == nil)
+    }
+
+    /// Who the process is for the daemon, if it connected with this group.
+    private func identity(
+        _ processID: Int32, in group: UInt32
+    ) throws -> (identity: CallerIdentity, label: ProgramLabel) {
+        let process = try KernelFacts().hold(processID)
+        let program = CallerProgram(
+            process, executable: try process.executable(), owner: fixture.account.id.ownerID)
+        let identity = fixture.account.applications.identity(
+            of: program, content: CallerContent(process: process, offered: nil),
+            group: CallerGroup(group, of: process))
+        return (identity, CallerPlace(process).label(for: identity))
+    }
+
+    /// The child of a process that executes the file with this argument.
+    private func child(of processID: Int32, executing program: String, argument: String) throws -> Int32 {
+        var found: Int32?
+        try eventually("\(program) runs") {
+            let path = "/proc/\(processID)/task/\(processID)/children"
+            let children = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ")
+            found = children.compactMap { Int32($0) }.first {
+                let command = try? String(contentsOfFile: "/proc/\($0)/cmdline", encoding: .utf8)
+                let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\($0)/exe")
+                return file == program && command?.contains(argument) == true
+            }
+            return found != nil
+        }
+        return try #require(found)
+    }
+
+    @Test(.enabled(if: isRoot, "only root can give a program a group"))
+    func `what a setgid program starts has neither its name nor its label, though it has its group`() throws {
+        let group = try Self.emptyGroup()
+        let programs = try TestFolder(in: String(cString: try #require(getpwuid(0)).pointee.pw_dir))
+        let (path, sleep) = (programs.path("tool"), programs.path("sleep"))
+        try FileManager.default.copyItem(atPath: "/bin/bash", toPath: path)
+        try FileManager.default.copyItem(atPath: "/usr/bin/sleep", toPath: sleep)
+        try #require(chown(path, 0, group.number) == 0 && chmod(path, 0o2755) == 0)
+        try register("application-id = com.example.tool\npath = \(path)\nsetgid = \(group.name)\n")
+        // The second one makes the group its real one, and executes the file again: it could name a library in the environment.
+        let again = """
+            import os; os.setresgid(\(group.number), \(group.number), \(group.number))
+            os.execv('\(path)', ['tool', '-p', '-c', '\(sleep) 602; :'])
+            """
+        let script = programs.path("again.py")
+        try Data(again.utf8).write(to: URL(fileURLWithPath: script))
+        let process = try SpawnedProcess(
+            "/usr/bin/setpriv",
+            [
+                "--regid=65534", "--clear-groups", path, "-p", "-c",
+                "\(sleep) 601 & /usr/bin/python3 \(script) & wait; :",
+            ])
+        let started = try child(of: process.processID, executing: sleep, argument: "601")
+        let imitator = try child(of: process.processID, executing: path, argument: "602")
+
+        let genuine = try identity(process.processID, in: group.number)
+        #expect(genuine.identity.applicationID == "com.example.tool" && genuine.label == .setgid)
+        let lent = try identity(started, in: group.number)
+        #expect(lent.identity.application == ExactName(sleep) && lent.identity.applicationID == nil)
+        #expect(lent.label == .advisory)
+        let imitated = try identity(imitator, in: group.number)
+        #expect(imitated.identity.standing == .withoutGroup && imitated.identity.applicationID == nil)
+        #expect(imitated.label == .advisory)
     }
 
     @Test(.enabled(if: isRoot, "only root can give a program a group"))

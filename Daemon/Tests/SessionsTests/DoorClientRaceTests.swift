@@ -262,6 +262,7 @@ private final class InterruptedProcess: HeldProcess {
     func content() throws(FactFailure) -> ExecutedContent { try process.content() }
     func isInOwnNamespace() throws(FactFailure) -> Bool { try process.isInOwnNamespace() }
     func userID() throws(FactFailure) -> UInt32 { try process.userID() }
+    func realGroupID() throws(FactFailure) -> UInt32 { try process.realGroupID() }
     func isInOwnUserNamespace() throws(FactFailure) -> Bool { try process.isInOwnUserNamespace() }
 
     func status() throws(FactFailure) -> ProcessStatus {

@@ -4,15 +4,18 @@ import HelperProcesses
 import Logging
 import Opening
 import OstiaryMessages
+import OstiaryWire
 import Owners
 import ProcessFacts
 import Refusals
-import Sessions
 import Settings
 import StoreTestSupport
+import TerminalTestSupport
 import Testing
+import UnixSocket
 
 @testable import BrokerTestSupport
+@testable import Sessions
 
 /// Sessions know no broker: another handler can answer them.
 @Suite("A session without a broker", .timeLimit(.minutes(10)))
@@ -28,19 +31,20 @@ final class SessionHandlerTests {
             }
         }
 
-        func refusal(for error: any Error) -> Refusal { Refusal(.internal, "\(error)") }
+        func refusal(for error: any Error, ofUser userID: UInt32) -> Refusal { Refusal(.internal, "\(error)") }
     }
 
     private let folder: TestFolder
     private let store: OpenedStore
     private let services: SessionServices
     private let server: Server
+    private let recorded = RecordedLog()
 
     init() throws {
         folder = try TestFolder()
         umask(0o077)
         let user = try SystemUser.current()
-        let log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let log = recorded.logger
         store = try OpenedStore.open(
             BrokerConfiguration(
                 runsAs: user, stateDirectory: folder.path("state"), helpers: .missing,
@@ -81,6 +85,26 @@ final class SessionHandlerTests {
             try self.client().call(.hello(.with { $0.protocolVersion = WireLimits.protocolVersion }))
         }
         #expect(refused?.code == .outOfOrder)
+    }
+
+    /// Answers the greeting with what is no frame, and waits for the end.
+    private func breakConnection() throws {
+        let socket = try UnixSocket.connect(to: folder.path("socket"))
+        var reader = FrameReader(socket: socket)
+        _ = try reader.next(WireGreeting.self)
+        try [UInt8](repeating: 0xFF, count: 8).withUnsafeBytes { try socket.send($0) }
+        do {
+            _ = try reader.next(WireReply.self)
+            throw TestClient.UnexpectedAnswer()
+        } catch FrameReadError.closed {} catch FrameReadError.system {}
+    }
+
+    @Test func `that is broken again and again leaves few lines in the log`() throws {
+        for _ in 0..<(3 * Int(CallerLines.burst)) { try breakConnection() }
+        try eventually("all have ended") { services.registry.isEmpty }
+        let count = recorded.count(of: "a connection ended")
+        // A slow machine gets another one or two meanwhile.
+        #expect((Int(CallerLines.burst)...Int(CallerLines.burst) + 3).contains(count), "\(count)")
     }
 
     @Test func `ends with its program`() throws {

@@ -41,9 +41,13 @@ import UnixSocket
     @Test func `a daemon of the machine asks on terminals of logins and in sheets, unless a file says else`() throws {
         let machine = PromptConfiguration.ofMachine
         #expect(machine.frontEnds == [.terminal, .sheet] && machine.terminalPolicy == .login)
+        #expect(machine.fingerPolicy == .login && machine.facePolicy == .never)
+        #expect(machine.storeMebibytes == 64 && PromptConfiguration().storeMebibytes == nil)
         #expect(try ConfigurationFile.parse("", over: machine) == machine)
         let configured = try ConfigurationFile.parse("prompt.terminal = any", over: machine)
         #expect(configured.terminalPolicy == .any && configured.frontEnds == machine.frontEnds)
+        #expect(configured.fingerPolicy == .login)
+        #expect(try ConfigurationFile.parse("finger.on-terminals = any", over: machine).fingerPolicy == .any)
     }
 
     @Test func `every key is read`() throws {
@@ -102,6 +106,8 @@ import UnixSocket
             ("prompt.time-limit-seconds = 99999999999999999999", .badValue),
             ("prompt.context-seconds = 9", .badValue), ("prompt.context-seconds = 3601", .badValue),
             ("prompt.context-seconds = 0", .badValue), ("prompt.context-seconds = never", .badValue),
+            ("users.store-mebibytes = 0", .badValue), ("users.store-mebibytes = 1048577", .badValue),
+            ("users.store-mebibytes = 64M", .badValue), ("users.store = 64", .unknownKey),
         ] as [(String, ConfigurationLineError)])
     func `what is not understood is refused with its line`(_ line: String, _ reason: ConfigurationLineError) {
         #expect(error("# first\n\n\(line)\nprompt.terminal = any") == .line(3, reason))
@@ -113,6 +119,11 @@ import UnixSocket
 
     @Test(arguments: [10, 3600]) func `the bounds of a context's lifetime are accepted`(_ seconds: Int) throws {
         #expect(try ConfigurationFile.parse("prompt.context-seconds = \(seconds)").contextSeconds == seconds)
+    }
+
+    @Test(arguments: [1, 1_048_576]) func `the bounds of a user's store are accepted`(_ mebibytes: Int) throws {
+        let configuration = try ConfigurationFile.parse("users.store-mebibytes = \(mebibytes)", over: .ofMachine)
+        #expect(configuration.storeMebibytes == mebibytes)
     }
 
     @Test(arguments: [5, 600]) func `the bounds of the time limit are accepted`(_ seconds: Int) throws {

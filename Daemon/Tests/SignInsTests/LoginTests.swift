@@ -245,12 +245,31 @@ struct LoginTests {
         #expect(try state(stage) == .trying(failed: false))
     }
 
+    @Test func `status says what a login does with its password`() throws {
+        let stage = try SignInStage()
+        let client = try stage.fixture.client(as: SignInStage.ada)
+        func told() throws -> WireLoginUse { try client.status().passcode.login }
+        #expect(try told() == .tries)
+        stage.lock()
+        #expect(try open(stage, with: Self.another) == .wrong)
+        #expect(try told() == .waits)
+        try followLogin(stage, with: Self.another)
+        #expect(try told() == .follows)
+        try client.passcode(.ignoreLogin)
+        #expect(try told() == .never)
+        #expect(try stage.fixture.client(as: SignInStage.eve).status().passcode.login == .tries, "another's")
+        try writeStrangeState(stage)
+        #expect(try told() == .unreadable)
+        #expect(try stage.fixture.client(as: SignInStage.grace).status().passcode.login == .unspecified, "no passcode")
+    }
+
     @Test func `a daemon of one user has no logins`() throws {
         let fixture = try BrokerFixture()
         try fixture.setPasscode()
         for action in [WirePasscodeAction.followLogin, .ignoreLogin] {
             #expect(try refusal { try fixture.client().passcode(action) } == .operationNotPermitted)
         }
+        #expect(try fixture.client().status().passcode.login == .unspecified)
     }
 
     // MARK: the row
@@ -268,13 +287,17 @@ struct LoginTests {
         }
     }
 
-    @Test func `a state that cannot be read tries nothing`() throws {
-        let stage = try SignInStage()
+    private func writeStrangeState(_ stage: SignInStage) throws {
         let owner = stage.account().id
         try stage.fixture.broker.vault.write("strange") { writer in
             try writer.setAttempts(
                 AttemptRecord(owner: owner, subject: LoginBinding.subject, failedCount: 0, delayState: Data([9])))
         }
+    }
+
+    @Test func `a state that cannot be read tries nothing`() throws {
+        let stage = try SignInStage()
+        try writeStrangeState(stage)
         stage.lock()
         #expect(try open(stage, with: BrokerFixture.passcode) == .unavailable)
         #expect(try stage.failedCount() == 0 && !stage.isUnlocked())

@@ -142,6 +142,7 @@ struct SignInRightsTests {
         func isInOwnNamespace() throws(FactFailure) -> Bool { true }
         func isInOwnUserNamespace() throws(FactFailure) -> Bool { true }
         func userID() throws(FactFailure) -> UInt32 { 0 }
+        func realGroupID() throws(FactFailure) -> UInt32 { throw .unreadable }
         func controlGroups() throws(FactFailure) -> String {
             guard let groups else { throw .unreadable }
             return groups

@@ -242,6 +242,19 @@ struct SignInServerTests {
         #expect(try module.next() == (policy == .any ? Self.askedBesideSensor : Self.asked))
     }
 
+    @Test func `unless a file says else, the next touch goes to no sudo of a user`() throws {
+        let sensor = ScriptedSensor([.biometry])
+        let sensors = AddedAuthenticators(authenticators: [sensor])
+        let stage = try SignInStage(sensors: sensors, prompts: .ofMachine)
+        stage.runPrograms(by: SignInStage.ada.id)
+        #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+        #expect(sensor.armedCount == 0)
+        stage.runPrograms(by: nil)
+        sensor.prepare([ScriptedSensor.proves()])
+        #expect(try stage.answer(Message.query(service: "gdm", flags: 0)).starts(with: Message.head + [0x03]))
+        try eventually("at a greeter it may") { sensor.armedCount == 1 }
+    }
+
     @Test func `a remote host arms no sensor`() throws {
         let (stage, sensor) = try stageWithSensor()
         let query = Message.query(service: "sshd", remote: "far.example")

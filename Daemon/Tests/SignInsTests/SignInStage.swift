@@ -76,14 +76,14 @@ final class SignInStage {
         return server
     }
 
-    /// A socket that keeps messages apart, as the service manager makes it.
+    /// A socket that keeps messages apart, as the service manager makes it and the daemon takes it over.
     private static func listen(at path: String) throws -> UnixSocket {
         let number = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         let descriptor = try Descriptor(number, from: "socket")
         guard ostiary_bind_private(descriptor.number, path) == 0, Glibc.listen(descriptor.number, 64) == 0 else {
             throw SystemCallError("bind", subject: path)
         }
-        return UnixSocket(owning: descriptor)
+        return try .inherited(descriptor.release())
     }
 
     /// Ends the server, and begins to serve the same listener again.

@@ -46,6 +46,7 @@ public final class PlayedProcess: HeldProcess {
         public var isInOwnNamespace: Result<Bool, FactFailure> = .success(true)
         public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
         public var userID: Result<UInt32, FactFailure> = .success(getuid())
+        public var realGroupID: Result<UInt32, FactFailure> = .success(getgid())
         public var status: Result<ProcessStatus, FactFailure> = .failure(.unreadable)
         public var controlGroups: Result<String, FactFailure> = .success("0::/\n")
         public var exit: Result<SharedDescriptor, FactFailure> = .failure(.absent)
@@ -76,6 +77,7 @@ public final class PlayedProcess: HeldProcess {
             facts.isInOwnNamespace = .failure(.absent)
             facts.isInOwnUserNamespace = .failure(.absent)
             facts.userID = .failure(.absent)
+            facts.realGroupID = .failure(.absent)
             facts.status = .failure(.absent)
             facts.controlGroups = .failure(.absent)
         }
@@ -93,6 +95,7 @@ public final class PlayedProcess: HeldProcess {
     public func isInOwnNamespace() throws(FactFailure) -> Bool { try now.isInOwnNamespace.get() }
     public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
+    public func realGroupID() throws(FactFailure) -> UInt32 { try now.realGroupID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }
     public func controlGroups() throws(FactFailure) -> String { try now.controlGroups.get() }
     /// One of its own for each caller, as the kernel gives: who waits for it would else end the wait of another.

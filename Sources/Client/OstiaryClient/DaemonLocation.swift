@@ -152,7 +152,7 @@ extension DaemonLocation {
                 "set XDG_RUNTIME_DIR to a shorter path, because a socket's path has at most 107 bytes."
             case .user: "run `ostiary doctor`."
             case .system:
-                "see `systemctl status ostiaryd.socket`. \(ClientConfiguration.path) asks for the system daemon, and no "
+                "see `systemctl status ostiaryd.socket`. \(ClientConfiguration.path) asks for the machine's daemon, and no "
                     + "other daemon is used instead."
             }
         return OstiaryError(.daemonUnavailable, "No daemon answers at \(socketPath) (\(error)); \(advice)")

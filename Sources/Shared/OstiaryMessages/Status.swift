@@ -79,6 +79,8 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
     public var lockedOutSeconds: Double?
     /// How far a change of the passcode has come; absent while none is being made.
     public var changing: WireProgress?
+    /// Since protocol 9: what a login does with its password. Not told where no login opens a store, and without a passcode.
+    public var login = WireLoginUse.unspecified
 
     public init() {}
 
@@ -87,6 +89,47 @@ public struct WirePasscodeStatus: WireMessage, FieldList {
         coder.field(&failedAttempts)
         coder.field(&lockedOutSeconds)
         coder.field(&changing)
+        coder.field(&login, since: 9)
+    }
+}
+
+/// What a login does with its password.
+public enum WireLoginUse: WireNumber, WireValue {
+    case unspecified
+    /// No login tries it.
+    case never
+    /// The next login tries it as the passcode.
+    case tries
+    /// The last one was wrong: none is tried before the passcode was entered.
+    case waits
+    /// It is the passcode, which follows its changes.
+    case follows
+    /// Nobody knows, so none is tried.
+    case unreadable
+    case UNRECOGNIZED(Int)
+
+    public init(rawValue: Int) {
+        switch rawValue {
+        case 0: self = .unspecified
+        case 1: self = .never
+        case 2: self = .tries
+        case 3: self = .waits
+        case 4: self = .follows
+        case 5: self = .unreadable
+        default: self = .UNRECOGNIZED(rawValue)
+        }
+    }
+
+    public var rawValue: Int {
+        switch self {
+        case .unspecified: 0
+        case .never: 1
+        case .tries: 2
+        case .waits: 3
+        case .follows: 4
+        case .unreadable: 5
+        case .UNRECOGNIZED(let number): number
+        }
     }
 }
 

@@ -36,4 +36,11 @@ enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case sheetVisible = "sheet-visible"
     case fingerMatchToReply = "finger-match-to-reply"
     case idleWakeups = "idle-wakeups"
+    case userModeSignature = "user-mode-signature"
+    case systemModeSignature = "system-mode-signature"
+    case loginOpen = "login-to-open-store"
+    case sudoFinger = "sudo-finger-match-to-answer"
+    case manyUsersMemory = "idle-memory-many-users"
+    case manyUsersWakeups = "idle-wakeups-many-users"
+    case acceptingWakeups = "idle-wakeups-accepting-thread"
 }

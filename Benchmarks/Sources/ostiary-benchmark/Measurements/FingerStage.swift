@@ -55,7 +55,7 @@ struct FingerStage {
 }
 
 /// One touch, made by another thread as soon as the reader waits for it.
-private final class Touch: @unchecked Sendable {
+final class Touch: @unchecked Sendable {
     // SAFETY: written by the thread before `done`, read after it.
     private var error: (any Error)?
     private let done = DispatchSemaphore(value: 0)

@@ -9,9 +9,13 @@ final class ChildProcess {
     struct Streams {
         var input: CInt?
         var output: CInt?
+        /// Nil is this program's own.
+        var errors: CInt?
+        /// What the child finds as its descriptors from 3 on.
+        var others: [CInt] = []
     }
 
-    private let id: pid_t
+    let id: pid_t
     private let name: String
     private var isRunning = true
 
@@ -22,10 +26,13 @@ final class ChildProcess {
     ) throws {
         name = program
         var child = pid_t()
-        let descriptors = [streams.input ?? -1, streams.output ?? -1, STDERR_FILENO]
+        let descriptors =
+            [streams.input ?? -1, streams.output ?? -1, streams.errors ?? STDERR_FILENO] + streams.others
         let result = CStrings.withPointers([program] + arguments) { arguments in
             CStrings.withPointers(["PATH=/usr/bin:/bin", "LANG=C.UTF-8"] + environment) { environment in
-                ostiary_spawn(program, arguments, environment, descriptors, 3, ownsSession ? 1 : 0, "/", &child)
+                ostiary_spawn(
+                    program, arguments, environment, descriptors, CInt(descriptors.count), ownsSession ? 1 : 0, "/",
+                    &child)
             }
         }
         guard result == 0 else { throw SystemCallError("posix_spawn", subject: program, code: result) }
@@ -49,6 +56,12 @@ final class ChildProcess {
         guard isRunning else { return }
         kill(id, SIGTERM)
         _ = wait()
+    }
+
+    /// Whether it has ended by itself.
+    func hasEnded() -> Bool {
+        if isRunning, waitpid(id, nil, WNOHANG) == id { isRunning = false }
+        return !isRunning
     }
 
     private func wait() -> CInt {

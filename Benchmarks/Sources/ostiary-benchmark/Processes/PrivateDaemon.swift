@@ -55,32 +55,15 @@ final class PrivateDaemon {
 
     /// How often its threads were scheduled in that time, as proc_pid_status(5) counts it. Nobody may be connected.
     func contextSwitches(duringSeconds seconds: Int) throws -> Int {
-        let id = try UnixSocket.connect(to: socketPath).peerCredentials().processID
+        let process = try process
         sleep(2)  // The end of the last connection has work to do.
-        let before = try Self.contextSwitches(of: id)
-        sleep(UInt32(seconds))
-        return try Self.contextSwitches(of: id) - before
+        return try process.contextSwitches(duringSeconds: seconds).values.reduce(0, +)
     }
 
-    private static func contextSwitches(of process: pid_t) throws -> Int {
-        let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
-        return try tasks.reduce(0) { sum, task in
-            let status = try String(contentsOfFile: "/proc/\(process)/task/\(task)/status", encoding: .utf8)
-            let counts = status.split(separator: "\n").filter { $0.contains("voluntary_ctxt_switches:") }
-            return counts.compactMap { $0.split(separator: "\t").last.flatMap { Int($0) } }.reduce(sum, +)
-        }
-    }
+    func residentMegabytes() throws -> Double { try process.residentMegabytes() }
 
-    /// Resident memory in megabytes (10^6 bytes), as proc_pid_status(5) says.
-    func residentMegabytes() throws -> Double {
-        let id = try UnixSocket.connect(to: socketPath).peerCredentials().processID
-        let status = try String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8)
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
-        guard let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap({ Double($0) })
-        else {
-            throw SystemCallError("read", subject: "/proc/\(id)/status", code: EIO)
-        }
-        return kibibytes * 1024 / 1e6
+    private var process: RunningProcess {
+        get throws { RunningProcess(id: try UnixSocket.connect(to: socketPath).peerCredentials().processID) }
     }
 
     private var socketPath: String { folders.runtimeDirectory + "/ostiaryd.socket" }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import UnixSocket
 
 /// A pseudo-terminal (pty(7)) of which this process plays the person's side.
@@ -9,6 +10,24 @@ final class PseudoTerminal: Sendable {
     private let screen: SharedDescriptor
     // Held open so that the terminal outlives whoever uses it for a while.
     private let other: SharedDescriptor
+    private let typing = Mutex(Typing())
+
+    private struct Typing {
+        var isOn = true
+        var questionCount = 0
+    }
+
+    /// The side that programs see.
+    var slave: CInt { other.number }
+
+    /// Whether the person types the passcode where one is asked for.
+    var isTyping: Bool {
+        get { typing.withLock { $0.isOn } }
+        set { typing.withLock { $0.isOn = newValue } }
+    }
+
+    /// How many fields have asked for a passcode.
+    var questionCount: Int { typing.withLock { $0.questionCount } }
 
     init() throws {
         let (setLock, getNumber): (UInt, UInt) = (0x4004_5431 /* TIOCSPTLCK */, 0x8004_5430 /* TIOCGPTN */)
@@ -31,7 +50,11 @@ final class PseudoTerminal: Sendable {
                 // The terminal's input was flushed before the field was drawn, so what is typed now is read.
                 guard shown.lowercased().hasSuffix("passcode: ") else { continue }
                 shown = ""
-                type(passcode + "\r")
+                let types = typing.withLock { typing in
+                    typing.questionCount += 1
+                    return typing.isOn
+                }
+                if types { type(passcode + "\r") }
             }
         }
         thread.start()

@@ -7,7 +7,8 @@ import UnixSocket
 /// stand-in for systemd-logind that says that this process's user sits at the machine. One finger is enrolled.
 final class VirtualSensor {
     /// The socket of the bus.
-    let bus: String
+    var bus: String { privateBus.path }
+    private let privateBus: PrivateBus
     private var processes: [ChildProcess] = []
     private let sensor: String
     private let environment: [String]
@@ -18,15 +19,16 @@ final class VirtualSensor {
     private static let logind = "org.freedesktop.login1"
     private static let skin = "enrolled"
 
-    init(in folder: String) throws {
-        bus = folder + "/bus"
-        sensor = folder + "/sensor"
-        environment = ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(bus)"]
-        results = Results()
+    /// - Parameter permitsAll: whether every program may do everything, and not only those of this process's user. The machine's daemon
+    ///   has an account that only the package's rule permits a verification.
+    init(in folder: String, permitsAll: Bool = false) throws {
         // polkitd runs as a user of its own.
         guard chmod(folder, 0o711) == 0 else { throw SystemCallError("chmod", subject: folder) }
-        try startBus(in: folder)
-        try startPolkit()
+        privateBus = try PrivateBus(in: folder)
+        sensor = folder + "/sensor"
+        environment = ["DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(privateBus.path)"]
+        results = Results()
+        try startPolkit(isStandIn: permitsAll || geteuid() != 0)
         try startLogind()
         mkdir(folder + "/templates", 0o700)
         try start(
@@ -63,27 +65,10 @@ final class VirtualSensor {
                 program, arguments, environment: environment + variables, streams: .init(output: output)))
     }
 
-    private func startBus(in folder: String) throws {
-        let configuration = folder + "/bus.conf"
-        let text = """
-            <busconfig>
-              <listen>unix:path=\(bus)</listen>
-              <auth>EXTERNAL</auth>
-              <policy context="default">
-                <allow user="*"/> <allow own="*"/> <allow send_destination="*"/> <allow receive_sender="*"/>
-                <allow send_type="signal"/> <allow send_type="method_call"/> <allow eavesdrop="true"/>
-              </policy>
-            </busconfig>
-            """
-        try text.write(toFile: configuration, atomically: true, encoding: .utf8)
-        try start("/usr/bin/dbus-daemon", ["--config-file=\(configuration)", "--nofork", "--nopidfile"])
-        try Listening.wait(at: bus)
-    }
-
     /// Only root can start polkitd. For others a stand-in permits everything: a verification asks it nothing.
-    private func startPolkit() throws {
+    private func startPolkit(isStandIn: Bool) throws {
         let name = "org.freedesktop.PolicyKit1"
-        guard geteuid() != 0 else {
+        guard isStandIn else {
             try start("/usr/lib/polkit-1/polkitd", ["--no-debug"])
             return try waitFor(name)
         }

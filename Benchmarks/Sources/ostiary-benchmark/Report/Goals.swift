@@ -6,6 +6,25 @@ extension Goal {
         return isPartial ? goals.filter { !$0.value.isNaN } : goals
     }
 
+    /// The goals of system mode. The passes have nothing else.
+    static func system(_ figures: Figures) -> [Goal] {
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
+        return [
+            Goal(
+                name: "signature, system mode / user mode",
+                value: median(.systemModeSignature) / median(.userModeSignature), bound: .atMost, limit: 1.15),
+            Goal(
+                name: "sudo, from a finger's match to the answer, ms", value: median(.sudoFinger), bound: .atMost,
+                limit: 300),
+            Goal(
+                name: "idle daemon of many users, resident MB", value: median(.manyUsersMemory), bound: .atMost,
+                limit: 80),
+            Goal(
+                name: "the same, context switches for users", value: median(.manyUsersWakeups), bound: .atMost, limit: 0
+            ),
+        ]
+    }
+
     /// Goals that need both processors: several clients at once, and another program that is busy itself.
     private static func free(_ figures: Figures) -> [Goal] {
         func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }

@@ -7,17 +7,15 @@ struct Report {
     let processor: Int
     let pinned: Figures
     let free: Figures
-    /// Whether only some of the rows were measured.
-    let isPartial: Bool
-
-    var goals: [Goal] { Goal.all(pinned, free: free, isPartial: isPartial) }
+    let goals: [Goal]
 
     // MARK: text
 
     var text: String {
         var lines = [
             "\(machine.processors) × \(machine.model), \(machine.memoryMegabytes) MB, Linux \(machine.kernel)",
-            "\(plan.blocks) blocks of \(plan.calls) calls; many: \(plan.storedRights) rights, \(plan.clients) clients",
+            "\(plan.blocks) blocks of \(plan.calls) calls; many: \(plan.storedRights) rights, \(plan.clients) clients, "
+                + "\(plan.idleUsers) idle users",
             "",
             row("", "pinned to processor \(processor)", "free"), row("", "median", "p99", "median", "p99", ""),
         ]

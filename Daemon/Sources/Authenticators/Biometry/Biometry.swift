@@ -2,6 +2,7 @@ import AccessControl
 package import EnrolledTemplates
 import FingerprintReader
 package import Foundation
+import HelperProcesses
 import KeySlots
 import OstiaryMessages
 package import OwnerKeys
@@ -13,10 +14,16 @@ import Threading
 package struct BiometrySources: Sendable {
     let reader: any FingerSensor
     let templates: any EnrolledSetSource
+    /// The service manager's name for what tells the set, for words.
+    let templatesUnit: String
 
-    package init(reader: any FingerSensor, templates: any EnrolledSetSource) {
+    package init(
+        reader: any FingerSensor, templates: any EnrolledSetSource,
+        templatesUnit: String = HelperSocketAddress.unitOfUsers
+    ) {
         self.reader = reader
         self.templates = templates
+        self.templatesUnit = templatesUnit
     }
 }
 
@@ -101,7 +108,7 @@ package final class Biometry: Sendable {
         if case .nothingEnrolled = seen.reader { return .notEnrolled }
         guard let record else { return .recordUnreadable }
         if record.missCount >= Self.missLimit { return .lockedOut }
-        if record.isDowngraded(by: seen.mark) { return .templatesGone }
+        if record.isDowngraded(by: seen.mark) { return .templatesGone(unit: sources.templatesUnit) }
         guard let mark = seen.mark else { return .templatesUnreadable }
         let rests = record.isResting || record.enrolledSet != mark || ring.privateHalf(.biometry) == nil
         return rests ? .rests : nil

@@ -63,8 +63,8 @@ package enum BiometryObstacle: Equatable, Sendable {
     case recordUnreadable
     /// `ostiary-templates` is installed and does not tell the enrolled set.
     case templatesUnreadable
-    /// `ostiary-templates` told the enrolled set before, and is not installed any more.
-    case templatesGone
+    /// `ostiary-templates` told the enrolled set before, and is not installed any more. The unit's name is for words.
+    case templatesGone(unit: String)
 }
 
 extension BiometryObstacle {
@@ -107,11 +107,11 @@ extension BiometryObstacle {
                 .biometryNotAvailable,
                 "ostiary-templates does not tell which fingers are enrolled, so biometry is not used; ask the "
                     + "administrator to look at its messages in the journal.", cause: "biometry.templates-unreadable")
-        case .templatesGone:
+        case .templatesGone(let unit):
             Refusal(
                 .biometryNotAvailable,
                 "ostiary-templates told before which fingers are enrolled, and is not there now, so no finger is used; run "
-                    + "`sudo systemctl enable --now ostiary-templates.socket`.", cause: "biometry.templates-gone")
+                    + "`sudo systemctl enable --now \(unit).socket`.", cause: "biometry.templates-gone")
         }
     }
 }

@@ -5,6 +5,7 @@ import Callers
 import ExactNames
 import Foundation
 import OstiaryMessages
+import Owners
 import Passkeys
 import Refusals
 import SecretMemory
@@ -48,7 +49,7 @@ extension Broker {
     /// The client gets a status of CTAP, and the log the reason.
     private func record(_ error: (any Error)?, _ exchange: Exchange) {
         guard let error else { return }
-        let refusal = refusal(for: error)
+        let refusal = refusal(for: error, ofUser: exchange.account.user.id)
         if RefusalMapping.isDecision(refusal) { exchange.trail.refuse(exchange.event(), because: refusal) }
     }
 

@@ -56,6 +56,7 @@ extension Broker {
                     $0.total = UInt32(clamping: progress.total)
                 }
             }
+            $0.passcode.login = loginUse(of: exchange.account)
             $0.rights = rights
             $0.factors = factorStatus(exchange.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
@@ -65,6 +66,15 @@ extension Broker {
             $0.caller.label = exchange.caller.label.rawValue
             $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
             $0.caller.accessGroups = exchange.accessGroups.texts
+        }
+    }
+
+    /// Not told where one user is served: no login comes there. Without a passcode none tries anything.
+    private func loginUse(of account: OwnerAccount) -> WireLoginUse {
+        guard configuration.serves.sole == nil, account.ring.isPasscodeSet else { return .unspecified }
+        do { return WireLoginUse(try account.login.state()) } catch {
+            log.error("the state of a login cannot be read", metadata: ["cause": "\(error)"])
+            return .unreadable
         }
     }
 
@@ -110,6 +120,18 @@ extension Broker {
                 ($0.available, $0.note) = (false, "the counter of wrong tries cannot be read")
             }
         }
+    }
+}
+
+extension WireLoginUse {
+    fileprivate init(_ state: LoginState) {
+        self =
+            switch state {
+            case .never: .never
+            case .trying(failed: false): .tries
+            case .trying(failed: true): .waits
+            case .following: .follows
+            }
     }
 }
 

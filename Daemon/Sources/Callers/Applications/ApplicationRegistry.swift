@@ -105,8 +105,8 @@ package final class ApplicationRegistry: Sendable {
 
     /// Who runs `program`; the file that is looked at is the one that the process executes.
     ///
-    /// - Parameter groupID: the process's group, as the kernel noted it at connect.
-    func identity(of program: CallerProgram, content: CallerContent, groupID: UInt32) -> CallerIdentity {
+    /// - Parameter group: the process's group.
+    func identity(of program: CallerProgram, content: CallerContent, group: CallerGroup) -> CallerIdentity {
         let isUnread = isUnread
         guard program.application != CallerProgram.unknown,
             let registration = all().first(where: { $0.path == program.application })
@@ -114,16 +114,17 @@ package final class ApplicationRegistry: Sendable {
             // It may be registered. Without its name, its rights and items would lie open to the next file at its path.
             return isUnread ? CallerIdentity(program, standing: .listUnreadable) : unregistered(program)
         }
-        let standing = standing(of: registration, content: content, groupID: groupID)
+        let standing = standing(of: registration, content: content, group: group)
         return standing == .asRegistered
             ? CallerIdentity(registration) : CallerIdentity(program, standing: standing)
     }
 
     private func standing(
-        of registration: Registration, content: CallerContent, groupID: UInt32
+        of registration: Registration, content: CallerContent, group: CallerGroup
     ) -> ProgramStanding {
-        if let group = registration.ownGroup {
-            return group.number(ofProgramAt: registration.path.text) == groupID ? .asRegistered : .withoutGroup
+        if let own = registration.ownGroup {
+            return own.number(ofProgramAt: registration.path.text).map(group.isOwn) == true
+                ? .asRegistered : .withoutGroup
         }
         return switch registration.identity {
         case .rootOwned: ProgramFile.isReplaceableByRootAlone(registration.path.text) ? .asRegistered : .changed

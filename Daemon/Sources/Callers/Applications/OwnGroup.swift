@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProcessFacts
 
 /// The group that a program has and nothing else: its file carries it (setgid), so the kernel gives it to the process that executes the
 /// file, and lets no other process of the user trace that one, or choose its libraries.
@@ -53,5 +54,24 @@ struct OwnGroup: Equatable, Sendable {
         let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
             .map { $0.split(separator: ":", omittingEmptySubsequences: false).map(String.init) }
         return lines.allSatisfy { $0.count == fieldCount } ? lines : nil
+    }
+}
+
+/// The effective group of a calling process.
+struct CallerGroup: Sendable {
+    /// As the kernel noted it at connect.
+    private let number: UInt32
+    private let process: any HeldProcess
+
+    init(_ number: UInt32, of process: any HeldProcess) { (self.number, self.process) = (number, process) }
+
+    /// Whether the kernel gave the process this group for the file that it executes, as far as that can be seen.
+    ///
+    /// A setgid program lends its group to the programs that it starts. One of them can make it its real group and execute the registered file
+    /// again: then the kernel gives nothing, and takes libraries from the environment. It can also bring the group into a user namespace of
+    /// its own, where it traces each program, and has the kernel name other files for it. A fact that cannot be read says no.
+    func isOwn(_ group: UInt32) -> Bool {
+        guard number == group, let real = try? process.realGroupID(), real != group else { return false }
+        return (try? process.isInOwnUserNamespace()) == true
     }
 }

@@ -29,7 +29,9 @@ extension ItemStore {
         for target in targets { updated.append(try self.updated(target, change, now: now)) }
         try Self.explained {
             try vault.write("item.update") { writer in
-                for record in updated { try writer.updateItem(record) }
+                try share.keeping(of: owner, in: writer) {
+                    for record in updated { try writer.updateItem(record) }
+                }
             }
         }
         if change.replacesSecrets { eraser.erase() }

@@ -22,12 +22,11 @@ package struct ItemStore: Sendable {
     package let eraser: JournalEraser
     package let digests: ItemDigests
     package let enrolment: CurrentEnrolment
-    /// How many items the owner may have; nil where the store's own limit is enough.
-    private let share: Int?
+    let share: StoreShare
 
     package init(
         vault: Vault, ring: KeyRing, owner: VaultID, stretching: PasscodeStretching, eraser: JournalEraser,
-        digests: ItemDigests, enrolment: CurrentEnrolment, share: Int?
+        digests: ItemDigests, enrolment: CurrentEnrolment, share: StoreShare
     ) {
         self.vault = vault
         self.ring = ring
@@ -71,19 +70,14 @@ package struct ItemStore: Sendable {
             index: digests.index(of: draft.attributes, itemClass: draft.itemClass, keyID: draft.keyID))
         try Self.explained {
             try vault.write("item.add") { writer in
-                try insert(writer)
-                try requirePlace(writer)
-                try writer.insertItem(record)
+                try share.keeping(of: owner, in: writer) {
+                    try insert(writer)
+                    try share.requirePlaceForItem(of: owner, in: writer)
+                    try writer.insertItem(record)
+                }
             }
         }
         return record
-    }
-
-    private func requirePlace(_ writer: VaultWriter) throws {
-        guard let share, try writer.itemCount(owner: owner) >= share else { return }
-        throw Refusal(
-            .tooMany, "You have \(share) items in the store of this machine, and no more are allowed; delete some.",
-            cause: "item.too-many")
     }
 
     private static let suite: UInt8 = 1

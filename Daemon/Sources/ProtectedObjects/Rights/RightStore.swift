@@ -33,10 +33,11 @@ package struct RightStore {
     package let enrolment: CurrentEnrolment
     package let digests: ItemDigests
     package var limits = ObjectLimits()
+    let share: StoreShare
 
     package init(
         vault: Vault, enclave: any Enclave, ring: KeyRing, owner: VaultID, eraser: JournalEraser,
-        enrolment: CurrentEnrolment, digests: ItemDigests
+        enrolment: CurrentEnrolment, digests: ItemDigests, share: StoreShare
     ) {
         self.vault = vault
         self.enclave = enclave
@@ -45,6 +46,7 @@ package struct RightStore {
         self.eraser = eraser
         self.enrolment = enrolment
         self.digests = digests
+        self.share = share
     }
 
     // MARK: making
@@ -151,8 +153,10 @@ package struct RightStore {
             }
             guard replacing else { throw Self.duplicate }
             try Self.requireRemovable(existing)
-            try writer.removeObject(existing.id, owner: owner)
-            try writer.insertObject(record)
+            try share.keeping(of: owner, in: writer) {
+                try writer.removeObject(existing.id, owner: owner)
+                try writer.insertObject(record)
+            }
             return existing.id
         }
         if replaced != nil { eraser.erase() }
@@ -164,7 +168,7 @@ package struct RightStore {
     /// - Parameter hasItem: whether an item that refers to the key is stored in the same transaction.
     package func insert(_ record: ObjectRecord, hasItem: Bool = false, in writer: VaultWriter) throws {
         try requireRoom(for: record, hasItem: hasItem, in: writer)
-        try writer.insertObject(record)
+        try share.keeping(of: owner, in: writer) { try writer.insertObject(record) }
     }
 
     private func requireRoom(for record: ObjectRecord, hasItem: Bool, in reader: VaultReader) throws {

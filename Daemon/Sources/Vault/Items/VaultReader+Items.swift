@@ -99,7 +99,8 @@ extension VaultWriter {
             throw VaultError.duplicate
         }
         guard catalogue.count < ItemLimits.itemCount else { throw VaultError.tooManyItems }
-        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration))
+        let row = ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration)
+        let mac = try listed.putCounted(row)
         catalogue.append(
             ItemCatalogue.Entry(
                 id: id, generation: 1, code: RowCode(prefixOf: mac), sequence: catalogue.nextSequence,
@@ -116,7 +117,8 @@ extension VaultWriter {
             record.generation == entry.generation + 1
         else { throw VaultError.conflict }
         guard !catalogue.holds(record.index.uniqueness, besides: record.id) else { throw VaultError.duplicate }
-        let mac = try listed.rows.put(ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration))
+        let row = ItemRow(record).row(owner: record.owner, generation: listed.lists.nextGeneration)
+        let mac = try listed.putCounted(row)
         entry.generation = record.generation
         entry.code = RowCode(prefixOf: mac)
         entry.index = record.index
@@ -128,7 +130,7 @@ extension VaultWriter {
     public func removeItem(_ id: VaultID, owner: VaultID) throws {
         let catalogue = try catalogue(of: owner)
         guard catalogue.entry(id) != nil else { throw VaultError.notFound }
-        _ = try listed.rows.delete(.items, owner: owner, key: id.bytes)
+        _ = try listed.deleteCounted(.items, owner: owner, key: id.bytes)
         catalogue.remove(id)
         try forgetGuesses(at: id, owner: owner)
     }

@@ -66,7 +66,7 @@ struct ListedRows {
         _ record: some SealedRecord, owner: VaultID, generation: UInt64? = nil, tag: [UInt8] = []
     ) throws {
         let manifest = try manifest(of: type(of: record).table, owner: owner)
-        let code = RowCode(prefixOf: try rows.put(record.row(owner: owner, generation: lists.nextGeneration)))
+        let code = RowCode(prefixOf: try putCounted(record.row(owner: owner, generation: lists.nextGeneration)))
         let generation = generation ?? lists.nextGeneration
         manifest.list(record.rowKey, ListEntry(generation: generation, code: code, tag: tag))
     }
@@ -75,13 +75,51 @@ struct ListedRows {
     /// missing.
     func delete(_ table: VaultTable, owner: VaultID, key: Data) throws {
         let manifest = try manifest(of: table, owner: owner)
-        let wasThere = try rows.delete(table, owner: owner, key: key)
+        let wasThere = try deleteCounted(table, owner: owner, key: key)
         if manifest.entry(key) != nil {
             manifest.unlist(key)
         } else {
             guard wasThere else { throw VaultError.notFound }
             lists.noteOtherChange()
         }
+    }
+
+    // MARK: sizes
+
+    /// Writes the row, and lists it nowhere. Returns its authentication code.
+    func putCounted(_ row: SealedRow) throws -> Data {
+        let former = try byteCount(ofChanged: row.table, owner: row.owner, key: row.key)
+        let code = try rows.put(row)
+        if let former { lists.sizes.change(row.owner, by: row.byteCount - former) }
+        return code
+    }
+
+    /// Removes the row, and leaves its entry; false if there was none.
+    func deleteCounted(_ table: VaultTable, owner: VaultID, key: Data) throws -> Bool {
+        let former = try byteCount(ofChanged: table, owner: owner, key: key)
+        let wasThere = try rows.delete(table, owner: owner, key: key)
+        if let former { lists.sizes.change(owner, by: -former) }
+        return wasThere
+    }
+
+    /// The bytes of a row that is about to change; nil where nobody counts them.
+    private func byteCount(ofChanged table: VaultTable, owner: VaultID, key: Data) throws -> Int? {
+        guard !table.countedColumns.isEmpty else { return nil }
+        guard lists.sizes[owner] != nil else {
+            lists.sizes.forget(owner)
+            return nil
+        }
+        return try rows.byteCount(of: table, owner: owner, key: key)
+    }
+
+    /// The bytes of the owner's objects and items, with the changes of the running transaction.
+    func byteCount(of owner: VaultID) throws -> Int {
+        try requireOwner(owner)
+        if let known = lists.sizes[owner] { return known }
+        let count = try VaultTable.allCases.filter { !$0.countedColumns.isEmpty }
+            .reduce(0) { try $0 + rows.byteCount(of: $1, owner: owner) }
+        lists.sizes.learn(count, of: owner)
+        return count
     }
 
     /// Adds empty lists for a new owner.

@@ -19,6 +19,7 @@ final class StoreLists: @unchecked Sendable {
     private var hasOtherChanges = false
     /// The mark that the running transaction leaves.
     private var rollback: RollbackMark?
+    var sizes = OwnerSizes()
 
     private struct Replacement {
         let id: ListID
@@ -124,13 +125,14 @@ final class StoreLists: @unchecked Sendable {
         fileprivate let changeCounts: [ListID: Int]
         fileprivate let hasOtherChanges: Bool
         fileprivate let rollback: RollbackMark?
+        fileprivate let sizeChangeCount: Int
     }
 
     func mark() -> Mark {
         Mark(
             replacedCount: replaced.count,
             changeCounts: lists.compactMapValues { $0.content.changeCount > 0 ? $0.content.changeCount : nil },
-            hasOtherChanges: hasOtherChanges, rollback: rollback)
+            hasOtherChanges: hasOtherChanges, rollback: rollback, sizeChangeCount: sizes.changeCount)
     }
 
     /// Undoes the changes since `mark`, after the database was rolled back to that point.
@@ -141,6 +143,7 @@ final class StoreLists: @unchecked Sendable {
             digests[former.id] = former.digest
         }
         for (id, list) in lists { list.content.undoChanges(after: mark.changeCounts[id] ?? 0) }
+        sizes.undoChanges(after: mark.sizeChangeCount)
         hasOtherChanges = mark.hasOtherChanges
         rollback = mark.rollback
     }
@@ -205,6 +208,7 @@ final class StoreLists: @unchecked Sendable {
     func rollBack() {
         for former in replaced.reversed() { lists[former.id] = former.list }
         for list in lists.values { list.rollBack() }
+        sizes.undoChanges(after: 0)
         settle()
     }
 
@@ -213,6 +217,7 @@ final class StoreLists: @unchecked Sendable {
         rollback = committed.root.rollback
         replaced = []
         hasOtherChanges = false
+        sizes.settle()
     }
 }
 

@@ -45,6 +45,19 @@ struct RowStore {
         return database.changesCount > 0
     }
 
+    /// The bytes of the counted columns of one row, or of all rows that claim to be the owner's. SQLite reads how long they are, and not
+    /// what is in them.
+    ///
+    /// - Parameter key: nil for all rows.
+    func byteCount(of table: VaultTable, owner: VaultID, key: Data? = nil) throws -> Int {
+        let lengths = table.countedColumns.map { "coalesce(length(\($0)), 0)" }.joined(separator: " + ")
+        let condition = key == nil ? "owner = ?" : "owner = ? AND row_key = ?"
+        let statement = try database.cachedStatement(
+            sql: "SELECT coalesce(sum(\(lengths)), 0) FROM \(table.name) WHERE \(condition)")
+        let arguments = [owner.bytes] + [key].compactMap(\.self)
+        return try Int.fetchOne(statement, arguments: StatementArguments(arguments)) ?? 0
+    }
+
     /// The keys of all rows that claim to be the owner's, in order.
     func keys(of table: VaultTable, owner: VaultID) throws -> [Data] {
         let sql = "SELECT row_key FROM \(table.name) WHERE owner = ? ORDER BY row_key"

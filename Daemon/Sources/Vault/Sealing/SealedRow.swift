@@ -23,6 +23,14 @@ struct SealedRow: Equatable, Sendable {
     var code: RowCode { RowCode(prefixOf: mac) }
     var reference: RowReference { RowReference(table: table, key: key) }
 
+    /// The bytes of the columns that ``VaultTable/countedColumns`` names.
+    var byteCount: Int {
+        zip(table.columns, columns).reduce(0) { count, column in
+            guard case .blob(let bytes) = column.1, table.countedColumns.contains(column.0) else { return count }
+            return count + bytes.count
+        }
+    }
+
     /// The bytes that the row's authentication code covers: the whole row, its store and its table. Layout:
     /// `Documentation/formats/vault.md`.
     func authenticatedBytes(store: VaultID) -> Data {

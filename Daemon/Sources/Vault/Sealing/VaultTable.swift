@@ -56,6 +56,17 @@ public enum VaultTable: UInt8, CaseIterable, Sendable {
         }
     }
 
+    /// The columns whose bytes count where an owner may store so many: those of any length. Empty where nothing counts.
+    var countedColumns: [String] {
+        switch self {
+        case .objects: ["attribute_record", "access_control", "public_key", "key_blob", "payload", "slots"]
+        case .items: ["attribute_record", "access_control", "wrapped_secret", "payload"]
+        case .store, .users, .keyPairs, .passcodeRecords, .attemptCounters, .logAnchors, .logEpochs, .lists, .itemLists,
+            .roots:
+            []
+        }
+    }
+
     /// The tables whose rows belong to one user.
     static let ofUsers: [VaultTable] = [.keyPairs, .passcodeRecords, .attemptCounters, .objects, .items]
     /// The tables whose rows belong to the store as a whole.

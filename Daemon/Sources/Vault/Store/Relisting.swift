@@ -118,7 +118,7 @@ extension VaultWriter {
     /// Removes rows that are no longer listed, with the counters of wrong guesses at them.
     func clearAway(_ keys: [Data], from table: VaultTable, owner: VaultID) throws {
         for key in keys {
-            _ = try listed.rows.delete(table, owner: owner, key: key)
+            _ = try listed.deleteCounted(table, owner: owner, key: key)
             if let id = VaultID(bytes: key) { try forgetGuesses(at: id, owner: owner) }
         }
     }

@@ -28,8 +28,13 @@ public final class VaultWriter: VaultReader {
             try listed.rows.deleteAll(table, owner: id)
             try listed.lists.remove(ListID(owner: id, table: table), in: listed.rows)
         }
+        listed.lists.sizes.forget(id)
         try listed.delete(.users, owner: storeID, key: id.bytes)
     }
+
+    /// The bytes of the owner's objects and items as they are stored, without what lists and indexes take. The first call for an owner adds them
+    /// up; from then on each change is counted.
+    public func byteCount(owner: VaultID) throws -> Int { try listed.byteCount(of: owner) }
 
     // MARK: Keys and passcodes
 

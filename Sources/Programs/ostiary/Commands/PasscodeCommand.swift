@@ -60,15 +60,22 @@ struct PasscodeCommand: ParsableCommand {
             commandName: "follow-login",
             abstract: "Make your login password your passcode, so that a login opens the store.",
             discussion: """
-                The prompt asks for your passcode, and twice for your login password, which becomes the passcode. \
-                From then on the passcode follows when you change the login password. A login password that is too \
-                weak for a passcode is refused.
+                The prompt asks for your passcode, and twice for your login password, which becomes the passcode. From \
+                then on a login opens your store, and the passcode follows when you change the login password with passwd. \
+                When root sets your login password, the passcode stays as it was and follows no more. A login password \
+                that is too weak for a passcode is refused.
+
+                This works in system mode, where logins tell Ostiary of the password: with the package libpam-ostiary and \
+                `sudo pam-auth-update --enable ostiary-store`.
+
+                Without this command a login tries its password as your passcode once. If that was wrong, no login tries \
+                again before you have entered the passcode. With --off no login tries.
 
                 Example:
                   ostiary passcode follow-login
                 """)
 
-        @Flag(help: "Have no login try its password as your passcode.")
+        @Flag(help: "Let no login try its password as your passcode.")
         var off = false
 
         @OptionGroup var options: PasscodeOptions
@@ -90,8 +97,10 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Set the words by which you know Ostiary's own console.",
             discussion: """
-                In system mode Ostiary has a console where no program of yours draws or reads. Your sign stands on it with \
-                each question, and nowhere else. You type it there.
+                In system mode Ostiary has a console of its own, the trusted place, and switches the screen to it: programs \
+                of yours neither type nor draw there. A rule asks there if it ends with “at trusted place”. Your sign is \
+                words that only you know. They stand on that console with each question and nowhere else, so a screen without \
+                them is not Ostiary's. This command asks there for your passcode and for the sign.
 
                 Example:
                   ostiary passcode sign

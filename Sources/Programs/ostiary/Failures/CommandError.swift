@@ -101,9 +101,10 @@ extension CommandError: CustomStringConvertible {
         case .ownStore(let reason):
             "Nothing was started, because \(reason), and a program of the test run could use it. Run as another user, or set "
                 + "XDG_STATE_HOME and XDG_RUNTIME_DIR to empty folders."
-        case .systemMode(let consequence): "\(ClientConfiguration.path) asks for the system daemon. \(consequence)"
+        case .systemMode(let consequence):
+            "\(ClientConfiguration.path) asks for the machine's daemon (mode = system). \(consequence)"
         case .userMode(let consequence):
-            "\(ClientConfiguration.path) does not ask for the system daemon (mode = system). \(consequence)"
+            "\(ClientConfiguration.path) does not ask for the machine's daemon (mode = system). \(consequence)"
         case .notMigrated(let reason): reason
         case .ownGroup(let reason): "\(reason) Nothing was registered."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."

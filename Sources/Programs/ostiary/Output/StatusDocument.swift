@@ -10,6 +10,12 @@ struct StatusDocument: Encodable {
         let lockedOutSeconds: Double?
         /// Nil while no change of the passcode is being made.
         let changing: Progress?
+        /// What a login does with its password; nil where that is not told.
+        let login: Login?
+    }
+
+    enum Login: String, Encodable {
+        case never, tries, waits, follows, unreadable
     }
 
     struct Progress: Encodable {
@@ -104,6 +110,7 @@ extension StatusDocument {
         facts.append("Enclave", enclave)
         facts.append("Passcode", passcode.text)
         facts.append("Store", storeText)
+        if let login = passcode.login { facts.append("Login", login.text) }
         if let biometry {
             facts.append("Reader", biometry.readerText)
             facts.append("Fingers", biometry.fingerText)
@@ -147,6 +154,7 @@ extension StatusDocument.Passcode {
         failedAttempts = passcode.failedAttempts
         lockedOutSeconds = passcode.lockedOutSeconds?.rounded(.up)
         changing = passcode.changing.map { StatusDocument.Progress(done: $0.done, total: $0.total) }
+        login = StatusDocument.Login(passcode.login)
     }
 
     fileprivate var text: String {
@@ -162,6 +170,29 @@ extension StatusDocument.Passcode {
         }
         if let changing { parts.append("being changed, \(changing.done) of \(changing.total) entries done") }
         return parts.joined(separator: ", ")
+    }
+}
+
+extension StatusDocument.Login {
+    fileprivate init?(_ use: WireLoginUse) {
+        switch use {
+        case .never: self = .never
+        case .tries: self = .tries
+        case .waits: self = .waits
+        case .follows: self = .follows
+        case .unreadable: self = .unreadable
+        case .unspecified, .UNRECOGNIZED: return nil
+        }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .never: "never tries the login password"
+        case .tries: "tries the login password"
+        case .waits: "tries no password until you enter the passcode: the last one was another"
+        case .follows: "opens the store with the login password"
+        case .unreadable: "unreadable, so it tries no password: decide with `ostiary passcode follow-login`"
+        }
     }
 }
 

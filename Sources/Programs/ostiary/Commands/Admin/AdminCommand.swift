@@ -10,10 +10,12 @@ struct AdminCommand: ParsableCommand {
             The daemon of the machine keeps a part of its store for each user. These commands show names and counts, and \
             remove a user's part. They show nothing that a user keeps: neither names of rights and items nor what they hold.
 
+            Only root may run them, and only in system mode.
+
             Examples:
-              ostiary admin users
-              ostiary admin log --last 20
-              ostiary admin forget-user ada
+              sudo ostiary admin users
+              sudo ostiary admin log --last 20
+              sudo ostiary admin forget-user ada
             """,
         subcommands: [AdminUsers.self, AdminLog.self, AdminForgetUser.self])
 }
@@ -24,7 +26,7 @@ struct AdminUsers: ParsableCommand {
         abstract: "List the users of the store, with the counts of what they keep.",
         discussion: """
             Example:
-              ostiary admin users
+              sudo ostiary admin users
             """)
 
     @OptionGroup var json: JSONFlag
@@ -47,7 +49,7 @@ struct AdminLog: ParsableCommand {
             names of rights and items.
 
             Example:
-              ostiary admin log --last 20
+              sudo ostiary admin log --last 20
             """)
 
     @OptionGroup var json: JSONFlag
@@ -83,10 +85,10 @@ struct AdminForgetUser: ParsableCommand {
             former one. While programs of the user are connected it is refused, unless you give --now.
 
             Example:
-              ostiary admin forget-user ada
+              sudo ostiary admin forget-user ada
             """)
 
-    @Argument(help: "The user's name or number, as the list shows it.") var user: String
+    @Argument(help: "The user's name or number, as `ostiary admin users` shows it.") var user: String
 
     @Flag(help: "End the connections of the user's programs.") var now = false
 

@@ -22,10 +22,10 @@ struct ApplicationRegister: ParsableCommand {
             With --door the program may ask in the name of the programs that it serves, as an agent of ssh does. Each \
             question shows both. It uses its own items, rights and keys, and none of theirs.
 
-            With --setgid root registers the program for all users, and gives its file a group that nothing else has. Where \
-            the system daemon serves, none of a user's other programs can then act as this one. It is for programs of \
-            the command line and for agents: a program with GTK does not start with such a group, and one that starts \
-            others passes the group on to them.
+            With --setgid root registers the program for all users, and gives its file a group that nothing else has. In \
+            system mode none of a user's other programs can then act as this one: the kernel lets none of them change it. It \
+            is for programs of the command line and for agents. A program with GTK does not start with such a group, and \
+            one that starts other programs passes the group on to them. A user's own daemon refuses such a program.
 
             Examples:
               ostiary app register ~/bin/mail --id org.example.mail --group org.example

@@ -9,13 +9,14 @@ struct MigrateCommand: ParsableCommand {
         commandName: "migrate",
         abstract: "Move your own store into the store of this machine.",
         discussion: """
-            For a machine in system mode. First it shows which keys cannot come along: private keys never leave their enclave, \
-            nor do the secrets of rights. Then it asks for your passcode, and copies keychain items, registered programs and the \
-            passcode. The copy counts only when the daemon has opened every object again; until then both stores are as they \
-            were. At the end it asks whether your own store is removed. If keys or items stay in it, it is kept unless you give \
-            --leave-keys.
+            For a machine in system mode, if you used Ostiary before with a daemon of your own: its store is in \
+            ~/.local/state/ostiary. First the command shows which keys cannot come along: private keys never leave their \
+            enclave, nor do the secrets of rights. Then it asks for your passcode, and copies keychain items, registered \
+            programs and the passcode. The copy counts only when the machine's daemon has opened every object again; until \
+            then both stores are as they were, and you can run the command again. At the end it asks whether your own store is \
+            removed. If keys or items stay in it, it is kept unless you give --leave-keys.
 
-            Your own daemon must not run: `systemctl --user stop ostiaryd`, or SIGTERM.
+            Your own daemon must not run: end it with `systemctl --user stop ostiaryd` or `pkill -u $USER -x ostiaryd`.
 
             Example:
               ostiary migrate
