@@ -2,6 +2,7 @@
 
 import re
 
+import two_users
 from checks import Checks, expect, expect_equal
 from machine import Machine
 from the_package import as_account
@@ -55,6 +56,7 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
             finally:
                 machine.root.output("mount -o remount,hidepid=0 /proc")
         machine.root.run(f"pkill -u {NAME} -f '^[^ ]+ 100[0-{len(PLACES)}]$'; systemctl stop private-tmp.service")
+    two_users.begin(checks, machine)
     with checks.part("The daemon's names of callers", machine):
         for place in (*PLACES, "private-tmp"):
             with checks.check(f"{place}: {NAMES[place].replace(chr(92), '')}"):
