@@ -12,6 +12,12 @@ public struct PeerCredentials: Equatable, Sendable {
         self.userID = userID
         self.groupID = groupID
     }
+
+    /// Whether both name one process of one user. The kernel names the effective group at a connection and the real one with
+    /// each message, and a setgid program has two.
+    public func areOfOneProcess(with other: PeerCredentials) -> Bool {
+        processID == other.processID && userID == other.userID
+    }
 }
 
 /// The result of one receive.
