@@ -10,6 +10,7 @@ import sys
 import the_attacks
 import the_callers
 import the_package
+import the_place
 import the_sandboxes
 import the_signins
 import the_upgrade
@@ -24,6 +25,7 @@ PARTS = {
     "callers": the_callers.play,
     "users": two_users.play,
     "attacks": the_attacks.play,
+    "place": the_place.play,
     "sign-ins": the_signins.play,
     "upgrade": the_upgrade.play,
 }
