@@ -9,6 +9,7 @@ import sys
 
 import the_attacks
 import the_callers
+import the_devices
 import the_package
 import the_place
 import the_sandboxes
@@ -26,6 +27,7 @@ PARTS = {
     "users": two_users.play,
     "attacks": the_attacks.play,
     "place": the_place.play,
+    "devices": the_devices.play,
     "sign-ins": the_signins.play,
     "upgrade": the_upgrade.play,
 }
