@@ -208,4 +208,7 @@ public final class UnixSocket: Sendable {
 
     /// Ends both directions; a receive that waits in another thread returns.
     public func shutdown() { _ = Glibc.shutdown(number, CInt(SHUT_RDWR)) }
+
+    /// Takes nothing more: sends of the other side fail from now on. What it sent before is received, and can be answered.
+    public func shutdownReceiving() { _ = Glibc.shutdown(number, CInt(SHUT_RD)) }
 }
