@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import OstiaryMessages
 import OstiaryWire
+import Synchronization
 import Testing
 import UnixSocket
 
@@ -103,6 +104,30 @@ import UnixSocket
             error?.explanation
                 == "The daemon does not answer; an administrator can restart it with `systemctl restart "
                 + "ostiaryd.service`.")
+    }
+
+    private final class HangUps: Sendable { let count = Atomic(0) }
+
+    @Test(arguments: [false, true])
+    func `a connection that ends before the greeting is made once more in system mode alone`(isSystemMode: Bool) throws
+    {
+        defer { remove() }
+        let location =
+            isSystemMode
+            ? systemLocation(servers: [geteuid()]) : DaemonLocation(runtimeDirectory: folder, stateDirectory: folder)
+        let listener = try UnixSocket.listen(at: location.socketPath)
+        defer { listener.shutdown() }
+        let hangUps = HangUps()
+        Thread {
+            while let connection = try? listener.accept() {
+                hangUps.count.add(1, ordering: .sequentiallyConsistent)
+                connection.shutdown()
+            }
+        }.start()
+        let client = OstiaryClient(locating: { location })
+        let error = #expect(throws: OstiaryError.self) { _ = try client.connection() }
+        #expect(error?.code == .connectionLost)
+        #expect(hangUps.count.load(ordering: .sequentiallyConsistent) == (isSystemMode ? 2 : 1))
     }
 
     @Test func `in system mode a daemon that is not there is an error, and none is started`() throws {

@@ -24,6 +24,25 @@ struct FrameReaderTests {
         }
     }
 
+    // MARK: who writes
+
+    @Test func `bytes are read of the expected process and user, whatever the group says`() throws {
+        try near.attachSenderCredentials()
+        let (process, user, group) = (getpid(), getuid(), getgid())
+        let expectations: [(PeerCredentials, Result<UInt64, FrameReadError>)] = [
+            (PeerCredentials(processID: process, userID: user, groupID: group), .success(7)),
+            // As for a setgid program: a connection has its effective group, and a message its real one.
+            (PeerCredentials(processID: process, userID: user, groupID: group &+ 1), .success(7)),
+            (PeerCredentials(processID: process, userID: user &+ 1, groupID: group), .failure(.foreignSender)),
+            (PeerCredentials(processID: getppid(), userID: user, groupID: group), .failure(.foreignSender)),
+        ]
+        for (expected, outcome) in expectations {
+            try far.send(Self.request())
+            var reader = FrameReader(socket: near, expecting: expected)
+            #expect(Self.next(&reader) == outcome)
+        }
+    }
+
     // MARK: waiting
 
     @Test func `who waits for an answer sleeps on when the other side takes the request`() throws {

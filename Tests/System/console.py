@@ -131,7 +131,8 @@ class Person(Console):
         # The echo of the command itself.
         self.expect(re.escape("echo status=$?"), within)
         for prompt, answer in answers:
-            self.expect(prompt + r": $", within)
+            if self.expect(rf"(?:{prompt}): $|^status=\d+$", within)[0].startswith("status="):
+                raise AssertionError(f"{command} ended before it asked for {prompt!r}: {self.transcript[begin:][-600:]}")
             self.send(answer)
         status = self.expect(r"status=(\d+)\n", within)
         self.expect(re.escape(self.prompt) + "$", within)

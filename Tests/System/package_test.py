@@ -9,7 +9,9 @@ import sys
 
 import the_attacks
 import the_callers
+import the_devices
 import the_package
+import the_place
 import the_sandboxes
 import the_signins
 import the_upgrade
@@ -24,6 +26,8 @@ PARTS = {
     "callers": the_callers.play,
     "users": two_users.play,
     "attacks": the_attacks.play,
+    "place": the_place.play,
+    "devices": the_devices.play,
     "sign-ins": the_signins.play,
     "upgrade": the_upgrade.play,
 }

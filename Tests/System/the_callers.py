@@ -2,12 +2,15 @@
 
 import re
 
+import two_users
 from checks import Checks, expect, expect_equal
 from machine import Machine
+from the_attacks import as_person
 from the_package import as_account
 
 NAME = "ada"
 PROGRAMS = "/usr/local/libexec/system-test"
+PLAIN, OWN_GROUP = "/usr/bin/ostiary", "/usr/local/bin/agent"
 PLACES = ("home", "temporary", "user-namespace", "process-namespace", "bind-mount", "deleted")
 #: Links of the file, namespaces that are not those of init, and the path.
 FACTS = {
@@ -55,10 +58,13 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
             finally:
                 machine.root.output("mount -o remount,hidepid=0 /proc")
         machine.root.run(f"pkill -u {NAME} -f '^[^ ]+ 100[0-{len(PLACES)}]$'; systemctl stop private-tmp.service")
+    two_users.begin(checks, machine)
     with checks.part("The daemon's names of callers", machine):
         for place in (*PLACES, "private-tmp"):
             with checks.check(f"{place}: {NAMES[place].replace(chr(92), '')}"):
                 name_caller(machine, place)
+    with checks.part("A program with a group of its own", machine):
+        own_group(checks, machine)
 
 
 def start_callers(machine: Machine) -> None:
@@ -92,3 +98,40 @@ def name_caller(machine: Machine, place: str) -> None:
     machine.root.output(command)
     record = machine.root.output(f"runuser -u {NAME} -- ostiary log --last 1")
     expect(re.search(f"“at-{place}” by {NAMES[place]}", record), record)
+
+
+def own_group(checks: Checks, machine: Machine) -> None:
+    """What the person's other programs cannot do with it, and can with a plain one."""
+    root, ada = machine.root, machine.person
+    with checks.check("root registers it"):
+        root.output(f"install -m 755 /usr/bin/ostiary {OWN_GROUP} && ostiary app register {OWN_GROUP} --id org.example.agent --setgid agent")
+        expect_equal(root.output(f"stat -c '%a %U %G' {OWN_GROUP}"), "2755 root agent")
+    with checks.check("LD_PRELOAD has it load nothing"):
+        for program, is_injected in ((PLAIN, True), (OWN_GROUP, False)):
+            said = root.output(as_person(NAME, f"env LD_PRELOAD={PROGRAMS}/injected.so {program} --version"))
+            expect_equal((program, "injected" in said), (program, is_injected))
+    with checks.check("status says that no other program can act as it, and a copy is advisory"):
+        ada.typed(f"cp {OWN_GROUP} copy-of-agent")
+        for program, label in ((OWN_GROUP, "setgid"), ("./copy-of-agent", "advisory"), (PLAIN, "advisory")):
+            expect_equal((program, ada.document(f"{program} status --json")["program"]["label"]), (program, label))
+    with checks.check("what it keeps no other program sees"):
+        ada.typed(f"printf word | {OWN_GROUP} item add --account agent-only --unguarded")
+        expect("agent-only" in ada.typed(f"{OWN_GROUP} item find --account agent-only"), "it does not see it itself")
+        for program in ("./copy-of-agent", PLAIN):
+            expect("agent-only" not in ada.type(f"{program} item find --account agent-only")[1].split("\n", 1)[-1], f"{program} sees it")
+    with checks.check("nobody traces it or reads its memory while it waits"):
+        ada.typed(f"{OWN_GROUP} right create kept --require passcode")
+        ada.typed("ostiary lock")
+        for program, right, is_open in ((PLAIN, "2fa", True), (OWN_GROUP, "kept", False)):
+            ada.send(f"{program} right authorize {right}\n")
+            ada.expect("Passcode: $", 180)
+            number = root.output(f"pgrep -x {program.rsplit('/', 1)[-1]} -u {NAME}")
+            traced = root.run(as_person(NAME, f"timeout 5 strace -p {number} -o /dev/null"))[1]
+            read = root.run(as_person(NAME, f"head -c 1 /proc/{number}/maps"))[1]
+            ada.send("\x03")
+            ada.expect(f"{ada.prompt}$", 60)
+            expect_equal((program, "attached" in traced, "Operation not permitted" in traced), (program, is_open, not is_open))
+            expect_equal((program, "Permission denied" in read), (program, not is_open))
+    with checks.check("started by a tracer it has no group, and is refused"):
+        status, said = root.run(as_person(NAME, f"strace -f -o /dev/null {OWN_GROUP} item find --account agent-only"))
+        expect(status != 0 and "without the group" in said, said)

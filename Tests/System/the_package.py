@@ -67,7 +67,8 @@ def look(checks: Checks, machine: Machine) -> None:
             expect(root.run(f"{as_account(name)} busctl --no-pager list")[0] != 0, f"{name} may ask")
         root.output(f"{as_account('ostiary')} busctl call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager ListSessions")
     with checks.check("every file is the package's own"):
-        expect_equal(root.run(f"dpkg --verify {INSTALLED} 2> /dev/null")[1], "")
+        # The machine's dpkg leaves manual pages and documents out.
+        expect_equal(root.run(f"dpkg --verify {INSTALLED} 2> /dev/null | grep -vE '^missing +/usr/share/(doc|man)/'")[1], "")
 
 
 def as_account(name: str) -> str:

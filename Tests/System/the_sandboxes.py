@@ -54,7 +54,8 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
 def prepare(machine: Machine) -> None:
     root = machine.root
     root.output("modprobe uhid tpm_tis 2> /dev/null; test -c /dev/tpmrm0")
-    root.output("systemctl start user-runtime-dir@$(id -u ada).service")
+    # Its folder in /run/user goes when nothing needs it.
+    root.output("systemctl start user@$(id -u ada).service")
     root.output("runuser -u ada -- sleep 100000 > /dev/null 2>&1 &")
     # A device that udev takes for a security key.
     root.output(f"{PROGRAMS}/plug-in-key > /dev/null 2>&1 &")

@@ -9,10 +9,14 @@ from console import Person
 from machine import Machine
 
 ADA, EVE = "ada", "eve"
+PROGRAMS = "/usr/local/libexec/system-test"
 PASSCODES = {ADA: "correct horse 9\n", EVE: "battery staple 8\n"}
 #: Names of eve's things, which ada's programs must never see (attempt).
 OTHERS_WORD = "evening-star"
 CRASHES = 10
+#: Until the terminal of a question shows again what is typed, after the daemon or the program that asked has ended.
+ECHO_WITHIN = 1.0
+TERMINALS = {ADA: "/dev/ttyS1", EVE: "/dev/hvc0"}
 
 
 def play(checks: Checks, machine: Machine, short: bool) -> None:
@@ -22,6 +26,10 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
         apart(checks, machine)
     with checks.part("The lock and the end of a session are one user's", machine):
         sessions(checks, machine)
+    with checks.part("The end of a question", machine):
+        ends(checks, machine)
+    with checks.part("No daemon of a user's own", machine):
+        no_other_daemon(checks, machine)
     with checks.part("The daemon of all", machine):
         daemon(checks, machine, short)
     with checks.part("The administrator", machine):
@@ -37,6 +45,7 @@ def begin(checks: Checks, machine: Machine) -> None:
             for name, person in persons(machine).items():
                 person.log_in(name, f"{name} at the console")
         with checks.check("the first call of a plain user starts the daemon, under its own account"):
+            machine.root.output("systemctl stop ostiaryd.service")
             expect_equal(machine.root.run("pgrep -x ostiaryd")[1], "")
             expect_equal(persons(machine)[ADA].document("ostiary status --json")["passcode"]["isSet"], False)
             expect_equal(machine.root.output("ps -o user= -C ostiaryd"), "ostiary")
@@ -124,11 +133,67 @@ def wait_until(condition, otherwise: str, within: float = 30) -> None:
         time.sleep(0.5)
 
 
-def daemon(checks: Checks, machine: Machine, short: bool) -> None:
-    root = machine.root
-    with checks.check("no user has a daemon of their own"):
+def ends(checks: Checks, machine: Machine) -> None:
+    """The prompt has another account, so nobody kills it: it ends with its connection."""
+    for words, victim in (("program that asked", "-x ostiary -u ada"), ("daemon", "-x ostiaryd")):
+        with checks.check(f"a killed {words} takes its question away within a second, and the terminal shows again what is typed"):
+            ada = machine.person
+            begin_question(ada)
+            expect(not echoes(machine, TERMINALS[ADA]), "typing is shown while the passcode is asked for")
+            took = float(machine.root.output(f"{PROGRAMS}/time-echo {TERMINALS[ADA]} $(pgrep {victim})"))
+            ada.expect(f"{Person.prompt}$", 60)
+            expect_equal(machine.root.run("pgrep -x ostiary-prompt")[1], "")
+            expect(took < ECHO_WITHIN, f"{took:.1f} s")
+            checks.say(f"  {took:.2f} s")
+
+
+def begin_question(person: Person) -> None:
+    person.send("ostiary right sign 2fa challenge.bin --output challenge.sig --force\n")
+    person.expect("Passcode: $", 180)
+
+
+def echoes(machine: Machine, terminal: str) -> bool:
+    return re.search(r"(^|\s)echo(\s|$)", machine.root.output(f"stty -a -F {terminal}")) is not None
+
+
+def no_other_daemon(checks: Checks, machine: Machine) -> None:
+    """All that a session executes meanwhile is looked at: by the person's shell, and by the service manager of the person."""
+    root, ada = machine.root, machine.person
+    with checks.check("nothing of a session starts another daemon, with the machine's socket or without it, whatever variables say"):
+        trace(machine, ADA)
+        folders = "mkdir -p own/ostiary && echo 'mode = user' > own/ostiary/client.conf"
+        variables = " ".join(f"{name}=$HOME/own" for name in ("XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME"))
+        ada.typed(f"{folders} && env {variables} ostiary status")
+        root.output("systemctl stop ostiaryd.socket ostiaryd.service")
+        try:
+            for command in ("ostiary status", f"env {variables} ostiary status", "ostiary right list"):
+                screen = ada.typed(command, status=1)
+                expect("systemctl status ostiaryd.socket" in screen, screen[-600:])
+        finally:
+            root.output("systemctl start ostiaryd.socket")
+        executed = traced(machine)
+        expect("/usr/bin/ostiary" in executed, f"the trace shows nothing: {executed[-600:]}")
+        expect(not re.search(r"ostiaryd|libexec/ostiary", executed), executed[-1000:])
+    with checks.check("the unit of a user's daemon does not start, and no user has a daemon"):
+        ada.typed("systemctl --user start ostiaryd.service", status=1)
         for name in persons(machine):
             expect_equal(root.run(f"pgrep -u {name} ostiaryd")[1], "")
+
+
+def trace(machine: Machine, name: str) -> None:
+    """Begins to write down what the person's processes, and those that they start, execute."""
+    traced = f"$(pgrep -u {name} -d, -x 'bash|systemd')"
+    machine.root.output(f"pkill -x strace; rm -f /run/trace; strace -f -qq -e trace=execve,execveat -e signal=none -o /run/trace -p {traced} > /run/trace.said 2>&1 &")
+    machine.root.wait_for(f"test $(grep -lE 'TracerPid:\\s+[1-9]' /proc/[0-9]*/status | wc -l) -ge 2")
+
+
+def traced(machine: Machine) -> str:
+    machine.root.output("pkill -x strace; while pgrep -x strace; do sleep 0.2; done")
+    return machine.root.output("cat /run/trace")
+
+
+def daemon(checks: Checks, machine: Machine, short: bool) -> None:
+    root = machine.root
     with checks.check("the daemon has no capability, no program to execute and no device but the chip"):
         number = root.output("systemctl show -p MainPID --value ostiaryd.service")
         status = root.output(f"cat /proc/{number}/status")
@@ -153,10 +218,10 @@ def daemon(checks: Checks, machine: Machine, short: bool) -> None:
         root.wait_for(f"! kill -0 {number} 2> /dev/null", 120)
         both_are_served(machine)
     with checks.check("a user with a removed user's number is refused"):
-        root.output("useradd --create-home --uid 4000 former && runuser -u former -- ostiary right create mine --require confirmation")
+        root.output("useradd --create-home --uid 4000 former && printf secret | runuser -u former -- ostiary item add --account mine --unguarded")
         root.output("userdel --remove former && useradd --create-home --uid 4000 latter")
-        status, said = root.run("runuser -u latter -- ostiary right list")
-        expect(status != 0 and "mine" not in said, said)
+        status, said = root.run("runuser -u latter -- ostiary item find --account mine")
+        expect(status == 3 and "for somebody else" in said, said)
 
 
 def both_are_served(machine: Machine) -> None:

@@ -16,6 +16,11 @@ package enum Listener: Sendable {
         self = .inherited(socket, end: try PollableCancellation())
     }
 
+    /// Whether another daemon goes on at the socket.
+    package var outlivesDaemon: Bool {
+        if case .inherited = self { true } else { false }
+    }
+
     /// Waits for the next connection; nil after a while without one at an inherited socket, and after ``stop()``.
     package func next() throws(SystemCallError) -> UnixSocket? {
         switch self {

@@ -75,6 +75,11 @@ package final class Server: Sendable {
         isStopping.store(true, ordering: .sequentiallyConsistent)
         listener.stop()
         refused.stop()
+        // A program makes a request again, at the next daemon, only if it could not send it to this one.
+        if listener.outlivesDaemon {
+            services.registry.finishAll()
+            if services.registry.waitUntilNoneRuns(seconds: SessionLimits.finishSeconds) { return }
+        }
         services.registry.closeAll()
         if !services.registry.waitUntilNoneRuns(seconds: SessionLimits.endSeconds) {
             services.log.warning("a session did not end in time")

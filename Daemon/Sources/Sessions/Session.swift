@@ -166,6 +166,9 @@ package final class Session: Sendable {
         ownReading.cancel(.connectionEnded)
     }
 
+    /// Takes no more requests, from another thread. Those that were sent before are answered, and ``run()`` returns.
+    func finish() { socket.shutdownReceiving() }
+
     /// Ends what was granted and what the person is being asked, which need not be for a context: the passcode may be about
     /// to be changed.
     package func endAllGrants() {

@@ -94,6 +94,8 @@ package struct SessionLimits: Equatable, Sendable {
     /// Time for all sessions to end when the daemon does, in seconds: a prompt has one to restore its terminal, and checking
     /// a passcode takes less.
     static let endSeconds = 3
+    /// Time for requests that were sent before the daemon's end to be answered, in seconds.
+    static let finishSeconds = 1
     /// Keys of one connection that wait for their item, each a few kB: as many as a program can be making at once.
     static let draftKeyCount = slowRequestCount
 }

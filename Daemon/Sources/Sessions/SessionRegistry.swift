@@ -62,6 +62,9 @@ package final class SessionRegistry: Sendable {
         _ = contents.withLock { $0.sessions.removeValue(forKey: ObjectIdentifier(session)) }
     }
 
+    /// Answers what programs have sent, and takes nothing more of them. Waits for nothing.
+    func finishAll() { for session in all { session.finish() } }
+
     func closeAll() { for session in all { session.close() } }
 
     /// Ends the connections of one user's programs. Waits for nothing.

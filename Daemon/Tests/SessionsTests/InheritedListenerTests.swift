@@ -2,6 +2,8 @@ import BrokerTestSupport
 import Callers
 import Foundation
 import Glibc
+import OstiaryMessages
+import OstiaryWire
 import Owners
 import StoreTestSupport
 import TerminalTestSupport
@@ -52,6 +54,18 @@ struct InheritedListenerTests {
         try eventually("all that waited are greeted") { waiting.allSatisfy(isAccepted) }
         next.stop()
         #expect(access(path, F_OK) == 0)
+    }
+
+    @Test func `answers what was sent before its end, and takes nothing later`() throws {
+        let server = try server()
+        run(server)
+        let clients = try (0..<8).map { _ in try TestClient(socketPath: path) }
+        for client in clients { try client.send(.status(.init())) }
+        server.stop()
+        for client in clients {
+            guard case .status = try client.answer().body else { throw TestClient.UnexpectedAnswer() }
+            #expect(throws: FrameWriteError.self) { try client.send(.status(.init())) }
+        }
     }
 
     @Test func `says whether its thread accepts`() throws {

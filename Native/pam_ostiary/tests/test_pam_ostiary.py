@@ -847,6 +847,8 @@ class TerminalTests(Tests):
             seen["count"] = len(module.descriptors)
             for descriptor in module.descriptors:
                 seen["mode"] = os.get_blocking(descriptor)
+                # Its own file: /dev/tty is one file for all terminals.
+                seen["is own"] = os.path.sameopenfile(descriptor, self.terminal)
                 os.write(descriptor, b"Passcode: ")
                 seen["read"] = os.read(self.main, 100)
             module.send(OK)
@@ -857,7 +859,7 @@ class TerminalTests(Tests):
         self.assertEqual((told.results(), told.shown()), ([SUCCESS], []))
         expected = {"flags": MAY_ASK, "count": 0}
         if is_expected:
-            expected = {"flags": MAY_ASK | TERMINAL, "count": 1, "mode": True, "read": b"Passcode: "}
+            expected = {"flags": MAY_ASK | TERMINAL, "count": 1, "mode": True, "is own": True, "read": b"Passcode: "}
         self.assertEqual(seen, expected)
 
     def start(self, service, *steps, pass_fds=(), **options):

@@ -103,6 +103,14 @@ public final class OstiaryClient: Sendable {
 
     private func connect() throws -> DaemonConnection {
         let location = try locate()
+        guard case .system = location else { return try connect(to: location) }
+        do { return try connect(to: location) } catch let error as OstiaryError where error.code == .connectionLost {
+            // The machine's daemon ended before it had greeted, so nothing was asked of it. The next one serves the same socket.
+            return try connect(to: location)
+        }
+    }
+
+    private func connect(to location: DaemonLocation) throws -> DaemonConnection {
         do { return try DaemonConnection(to: location) } catch let error as SystemCallError {
             guard startsDaemon, DaemonStarter.canHelp(with: error), case .user(let daemon) = location else {
                 throw location.unreachable(error)

@@ -64,7 +64,7 @@ public struct FrameReader: ~Copyable {
     private var passed: (descriptors: [PassedDescriptor], lastByte: Int)?
 
     /// - Parameters:
-    ///   - sender: whom every byte must come from.
+    ///   - sender: the process that every byte must come from.
     ///   - frameSeconds: how long a begun frame may take to arrive, header and body together.
     ///   - handshakeSeconds: how long all frames of a handshake may take to arrive, from now on; nil when there is none.
     ///   - takesFile: whether a descriptor of a file may come before the handshake has ended.
@@ -186,7 +186,7 @@ public struct FrameReader: ~Copyable {
         } catch { throw .system(error) }
         let descriptors = received.descriptors.compactMap { PassedDescriptor(taking: $0, or: others) }
         guard received.count > 0 else { throw end > start ? .unfinished : .closed }
-        if let sender, received.sender != sender { throw .foreignSender }
+        guard isExpected(received.sender) else { throw .foreignSender }
         guard !received.hasSurplusDescriptors else { throw .surplusDescriptors }
         guard descriptors.count == received.descriptors.count else { throw .foreignDescriptor }
         end += received.count
@@ -194,6 +194,11 @@ public struct FrameReader: ~Copyable {
             guard passed == nil else { throw .surplusDescriptors }
             passed = (descriptors, end - 1)
         }
+    }
+
+    private func isExpected(_ writer: PeerCredentials?) -> Bool {
+        guard let sender else { return true }
+        return writer?.areOfOneProcess(with: sender) == true
     }
 
     /// Whatever else ends it, a receive that follows says what there is.

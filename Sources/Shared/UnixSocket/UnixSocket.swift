@@ -12,6 +12,12 @@ public struct PeerCredentials: Equatable, Sendable {
         self.userID = userID
         self.groupID = groupID
     }
+
+    /// Whether both name one process of one user. The kernel names the effective group at a connection and the real one with
+    /// each message, and a setgid program has two.
+    public func areOfOneProcess(with other: PeerCredentials) -> Bool {
+        processID == other.processID && userID == other.userID
+    }
 }
 
 /// The result of one receive.
@@ -202,4 +208,7 @@ public final class UnixSocket: Sendable {
 
     /// Ends both directions; a receive that waits in another thread returns.
     public func shutdown() { _ = Glibc.shutdown(number, CInt(SHUT_RDWR)) }
+
+    /// Takes nothing more: sends of the other side fail from now on. What it sent before is received, and can be answered.
+    public func shutdownReceiving() { _ = Glibc.shutdown(number, CInt(SHUT_RD)) }
 }
