@@ -71,14 +71,15 @@ package final class Server: Sendable {
 
     /// Accepts no more, ends all sessions and waits for them: their work must not meet a closed store. A session
     /// that cannot end in time is given up. Safe from any thread but a session's.
-    package func stop() {
+    /// - Parameter finishSeconds: how long what programs have sent may take to be answered, at a socket that outlives the daemon.
+    package func stop(finishSeconds: Int = SessionLimits.finishSeconds) {
         isStopping.store(true, ordering: .sequentiallyConsistent)
         listener.stop()
         refused.stop()
         // A program makes a request again, at the next daemon, only if it could not send it to this one.
         if listener.outlivesDaemon {
             services.registry.finishAll()
-            if services.registry.waitUntilNoneRuns(seconds: SessionLimits.finishSeconds) { return }
+            if services.registry.waitUntilNoneRuns(seconds: finishSeconds) { return }
         }
         services.registry.closeAll()
         if !services.registry.waitUntilNoneRuns(seconds: SessionLimits.endSeconds) {

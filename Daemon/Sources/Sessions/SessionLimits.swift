@@ -95,7 +95,7 @@ package struct SessionLimits: Equatable, Sendable {
     /// a passcode takes less.
     static let endSeconds = 3
     /// Time for requests that were sent before the daemon's end to be answered, in seconds.
-    static let finishSeconds = 1
+    package static let finishSeconds = 1
     /// Keys of one connection that wait for their item, each a few kB: as many as a program can be making at once.
     static let draftKeyCount = slowRequestCount
 }

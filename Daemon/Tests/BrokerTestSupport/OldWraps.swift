@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 import StoreTestSupport
 import Synchronization
 import Vault
@@ -46,7 +47,16 @@ struct OldWraps {
     /// Those that lie in one piece in the files; a page's end may cut others in two.
     func foundWhole(in stateDirectory: String) throws -> OldWraps {
         let contents = try Self.contents(of: stateDirectory)
-        return OldWraps(pieces: pieces.filter { piece in contents.contains { $0.range(of: piece) != nil } })
+        return OldWraps(pieces: pieces.filter { piece in contents.contains { Self.lies(piece, in: $0) } })
+    }
+
+    // There are thousands of pieces, and Foundation's search takes a tenth of the time of all tests of the broker.
+    private static func lies(_ piece: Data, in content: Data) -> Bool {
+        content.withUnsafeBytes { content in
+            piece.withUnsafeBytes { piece in
+                memmem(content.baseAddress!, content.count, piece.baseAddress!, piece.count) != nil
+            }
+        }
     }
 
     /// How many pieces occur anywhere in the files of a state folder: database, journal, free pages.

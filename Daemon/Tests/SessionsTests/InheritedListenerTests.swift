@@ -61,7 +61,7 @@ struct InheritedListenerTests {
         run(server)
         let clients = try (0..<8).map { _ in try TestClient(socketPath: path) }
         for client in clients { try client.send(.status(.init())) }
-        server.stop()
+        server.stop(finishSeconds: 300)
         for client in clients {
             guard case .status = try client.answer().body else { throw TestClient.UnexpectedAnswer() }
             #expect(throws: FrameWriteError.self) { try client.send(.status(.init())) }
