@@ -195,6 +195,7 @@ def traced(machine: Machine) -> str:
 def daemon(checks: Checks, machine: Machine, short: bool) -> None:
     root = machine.root
     with checks.check("the daemon has no capability, no program to execute and no device but the chip"):
+        root.output("runuser -u eve -- ostiary status > /dev/null")
         number = root.output("systemctl show -p MainPID --value ostiaryd.service")
         status = root.output(f"cat /proc/{number}/status")
         for line in (r"NoNewPrivs:\s+1", r"Seccomp:\s+2", r"Cap(Inh|Prm|Eff|Bnd|Amb):\s+0+"):

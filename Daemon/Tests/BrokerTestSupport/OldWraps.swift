@@ -54,7 +54,16 @@ struct OldWraps {
     private static func lies(_ piece: Data, in content: Data) -> Bool {
         content.withUnsafeBytes { content in
             piece.withUnsafeBytes { piece in
-                memmem(content.baseAddress!, content.count, piece.baseAddress!, piece.count) != nil
+                var place = 0
+                while place + piece.count <= content.count {
+                    let rest = UnsafeRawBufferPointer(rebasing: content[place...])
+                    guard let found = memchr(rest.baseAddress!, CInt(piece[0]), rest.count - piece.count + 1) else {
+                        break
+                    }
+                    if memcmp(found, piece.baseAddress!, piece.count) == 0 { return true }
+                    place = content.baseAddress!.distance(to: found) + 1
+                }
+                return false
             }
         }
     }
