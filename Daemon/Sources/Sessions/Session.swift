@@ -45,6 +45,8 @@ package final class Session: Sendable {
     private let contextNumbers = ContextNumbers()
     /// Ends the wait for a turn on the connection's own thread when the connection ends.
     private let ownReading = RequestCancellation()
+    private let isFinishing = Atomic(false)
+    private let isClosed = Atomic(false)
     private let sending = NSLock()
     /// Held while a slow request becomes a watch.
     private let watching = NSLock()
@@ -116,7 +118,10 @@ package final class Session: Sendable {
                 }
             }
         } catch  where Self.isOrdinaryEnd(error) {
-            // The program closed its end, or exited without waiting for an answer.
+            // The program closed its end, or exited without waiting for an answer; or the daemon ends, and requests run still.
+            if isFinishing.load(ordering: .sequentiallyConsistent), !isClosed.load(ordering: .sequentiallyConsistent) {
+                slow.wait()
+            }
         } catch FrameReadError.foreignSender {
             account.trail.refuseConnection(of: caller.program, because: "foreign-sender")
         } catch {
@@ -162,12 +167,18 @@ package final class Session: Sendable {
 
     /// Ends the connection from another thread; ``run()`` returns.
     func close() {
+        isClosed.store(true, ordering: .sequentiallyConsistent)
         socket.shutdown()
         ownReading.cancel(.connectionEnded)
+        if isFinishing.load(ordering: .sequentiallyConsistent) { slow.cancelAll(.connectionEnded) }
     }
 
     /// Takes no more requests, from another thread. Those that were sent before are answered, and ``run()`` returns.
-    func finish() { socket.shutdownReceiving() }
+    func finish() {
+        isFinishing.store(true, ordering: .sequentiallyConsistent)
+        slow.cancelWaiting(.connectionEnded)
+        socket.shutdownReceiving()
+    }
 
     /// Ends what was granted and what the person is being asked, which need not be for a context: the passcode may be about
     /// to be changed.

@@ -158,8 +158,13 @@ final class SlowRequests: Sendable {
     }
 
     /// Ends the requests that may be asking a person.
-    func cancelQuestions(_ reason: RequestCancellation.Reason) {
-        for request in running.withLock({ $0.values.filter { $0.kind == .asking } }) {
+    func cancelQuestions(_ reason: RequestCancellation.Reason) { cancelAll(as: .asking, reason) }
+
+    /// Ends the requests that wait for a change.
+    func cancelWaiting(_ reason: RequestCancellation.Reason) { cancelAll(as: .waiting, reason) }
+
+    private func cancelAll(as kind: Kind, _ reason: RequestCancellation.Reason) {
+        for request in running.withLock({ $0.values.filter { $0.kind == kind } }) {
             request.cancellation.cancel(reason)
         }
     }
