@@ -63,8 +63,25 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
         for place in (*PLACES, "private-tmp"):
             with checks.check(f"{place}: {NAMES[place].replace(chr(92), '')}"):
                 name_caller(machine, place)
+    with checks.part("Where users do not see each other's processes (hidepid=2)", machine):
+        hidden(checks, machine)
     with checks.part("A program with a group of its own", machine):
         own_group(checks, machine)
+
+
+def hidden(checks: Checks, machine: Machine) -> None:
+    """This kernel passes no pidfd with a connection, and the daemon sees no process of a person."""
+    machine.root.output("mount -o remount,hidepid=2 /proc")
+    try:
+        with checks.check("a program is served, its person is asked, and OpenSSL accepts the signature"):
+            two_users.sign(NAME, machine.person)
+        with checks.check("a killed program takes its question away"):
+            two_users.begin_question(machine.person)
+            machine.root.output(f"kill -KILL $(pgrep -x ostiary -u {NAME})")
+            machine.person.expect(f"{machine.person.prompt}$", 60)
+            machine.root.wait_for("! pgrep -x ostiary-prompt", 10)
+    finally:
+        machine.root.output("mount -o remount,hidepid=0 /proc")
 
 
 def start_callers(machine: Machine) -> None:

@@ -19,8 +19,10 @@ extension MachineExamination {
             return .notice(
                 "enclave",
                 "The keys are in software. `enclave = tpm` counts for new stores, and this one was made before.",
-                advice:
-                    "To keep them in the TPM, make a new store with `ostiary enclave move tpm`, which says what comes along."
+                advice: configuration.serves.sole == nil
+                    ? "The machine's store stays in the enclave in which it was made. Remove `enclave = tpm` from "
+                        + "/etc/ostiary/ostiaryd.conf: there it counts before the first start alone."
+                    : "To keep them in the TPM, make a new store with `ostiary enclave move tpm`, which says what comes along."
             )
         }
         do {

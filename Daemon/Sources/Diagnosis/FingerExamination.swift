@@ -83,6 +83,12 @@ struct FingerExamination {
     private var journal: String {
         "`systemctl status \(templates.unit).socket` and `sudo journalctl -u '\(templates.unit)@*'` say why."
     }
+    /// Only the machine's daemon is told about the fingers of others: by a unit of its own, which names its account.
+    private var runningForOthers: String {
+        guard templates.unit != HelperSocketAddress.unitOfUsers else { return "Run ostiaryd as yourself." }
+        return "The unit must name the account ostiary behind the folder: `systemctl cat '\(templates.unit)@.service'` "
+            + "shows its ExecStart=, and which file changed it."
+    }
     private var installing: String { "Run `sudo systemctl enable --now \(templates.unit).socket`." }
 
     /// - Parameter isMissed: whether it was told before.
@@ -109,7 +115,7 @@ struct FingerExamination {
             return .problem(
                 Self.set,
                 "ostiary-templates tells nobody about another user's fingers, and ostiaryd runs as another user than you. "
-                    + "So no finger is used.", advice: "Run ostiaryd as yourself.")
+                    + "So no finger is used.", advice: runningForOthers)
         case .untrusted:
             return .problem(
                 Self.set,

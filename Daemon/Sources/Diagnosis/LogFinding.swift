@@ -11,7 +11,7 @@ extension Examination {
         if case .damaged(let damage) = store.log.audit.state {
             let place = audience.seesNumbers ? ", first at record \(damage.firstMisfit)" : ""
             return .problem(
-                "audit log", "It does not fit its anchor\(place). Nothing is released.", advice: Self.replacingLog)
+                "audit log", "It does not fit its anchor\(place). Nothing is released.", advice: replacingLog)
         }
         do { return logFinding(try store.log.audit.verify(for: audience), for: audience) } catch {
             log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
@@ -28,7 +28,7 @@ extension Examination {
             return .problem(
                 "audit log", verdict.explanation + first,
                 advice: verdict.olderStore == nil
-                    ? Self.replacingLog
+                    ? replacingLog
                     : "Somebody put an older vault.sqlite back. Restore the whole state folder from one backup.")
         }
         // The record was anybody's, and its size would be told.
@@ -40,6 +40,12 @@ extension Examination {
         return .ok("audit log", "\(verdict.recordCount) records; each fits the one before it.")
     }
 
-    private static let replacingLog =
-        "Keep audit.log as evidence; restart the daemon with --replace-damaged-log to start another one."
+    private var replacingLog: String {
+        guard configuration.serves.sole == nil else {
+            return "Keep audit.log as evidence; restart the daemon with --replace-damaged-log to start another one."
+        }
+        return "The administrator keeps audit.log as evidence, and starts another one: in `sudo systemctl edit "
+            + "--runtime ostiaryd.service` the lines `ExecStart=` and `ExecStart=/usr/libexec/ostiary/ostiaryd --system "
+            + "--replace-damaged-log`, for one start."
+    }
 }

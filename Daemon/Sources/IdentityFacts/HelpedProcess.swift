@@ -144,5 +144,8 @@ final class HelpedProcess: HeldProcess {
         return try ProcessFolder.text(of: file, shorterThan: byteCount)
     }
 
-    func exit() throws(FactFailure) -> SharedDescriptor { try folder.exit() }
+    /// Below `hidepid` the folder answers the helper alone.
+    func exit() throws(FactFailure) -> SharedDescriptor {
+        try folder.exit { () throws(FactFailure) in _ = try look(renewing: false) }
+    }
 }

@@ -41,10 +41,17 @@ package struct ProcessFolder: Sendable {
 
     /// A descriptor that becomes readable when the process ends.
     package func exit() throws(FactFailure) -> SharedDescriptor {
+        try exit { () throws(FactFailure) in _ = try text("stat", shorterThan: Self.statusByteCount) }
+    }
+
+    /// The same where the folder does not answer this process.
+    ///
+    /// - Parameter confirm: throws unless the process of the folder is there.
+    package func exit(confirmedBy confirm: () throws(FactFailure) -> Void) throws(FactFailure) -> SharedDescriptor {
         if let pidfd { return pidfd }
         guard let pidfd = Self.pidfdOfProcess(processID) else { throw FactFailure(code: errno) }
         // The number is this process's own as long as its folder answers.
-        _ = try text("stat", shorterThan: Self.statusByteCount)
+        try confirm()
         return pidfd
     }
 

@@ -117,6 +117,21 @@ import UnixSocket
         #expect(throws: FactFailure.absent) { try hiding.hold(sleeper.processID, end) }
     }
 
+    /// Below `hidepid` the folder of a process answers a helper alone, and older kernels give no pidfd with a connection.
+    @Test func `the end of a hidden process is noticed where somebody else confirms that it is there`() throws {
+        let folder = try TestFolder()
+        let sleeper = try sleeper()
+        let path = folder.path("\(sleeper.processID)")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let hidden = try ProcessFolder(of: sleeper.processID, nil, below: folder.path)
+        #expect(throws: FactFailure.absent) { try hidden.exit() }
+        #expect(throws: FactFailure.refused) { try hidden.exit { () throws(FactFailure) in throw .refused } }
+        let end = try hidden.exit { () throws(FactFailure) in }
+        #expect(KernelFacts.isAlive(end))
+        sleeper.end()
+        try eventually("the end is noticed") { !KernelFacts.isAlive(end) }
+    }
+
     @Test(arguments: ["", "no status", String(repeating: "x", count: 20_000)])
     func `a text of another form is unreadable`(text: String) throws {
         let folder = try TestFolder()

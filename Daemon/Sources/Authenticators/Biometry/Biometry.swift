@@ -369,8 +369,8 @@ extension BiometryRecord {
 extension Refusal {
     static let templatesMissing = Refusal(
         .biometryNotAvailable,
-        "The rule names the current set of fingers, and nobody can tell this set: ostiary-templates is not installed. Install it, "
-            + "or name any finger instead.", cause: "biometry.templates-missing")
+        "The rule names the current set of fingers, and nobody can tell this set: ostiary-templates does not run. `ostiary doctor` "
+            + "says how to start it. Or name any finger instead.", cause: "biometry.templates-missing")
 
     static let setChanged = unavailable(.biometryCurrentSet, because: .biometrySetChanged)
 }

@@ -41,8 +41,8 @@ struct EnclaveMove: ParsableCommand {
     func run() throws {
         guard case .user(let location) = try DaemonLocation.ofCurrentUser() else {
             throw CommandError.systemMode(
-                "Nothing was moved: the store is the machine's, and this command moves a user's own. Ask an "
-                    + "administrator.")
+                "Nothing was moved: this command moves a user's own store. The machine's store stays in the enclave in which it "
+                    + "was made.")
         }
         let program = try DaemonProgram.find()
         let arguments =

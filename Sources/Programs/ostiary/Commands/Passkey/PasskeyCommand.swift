@@ -30,7 +30,7 @@ struct PasskeyServe: ParsableCommand {
 
             First register the program that does the work, once, and again with `ostiary app adopt` after an upgrade if \
             you own the file:
-              cd /usr/local/libexec/ostiary
+              cd /usr/libexec/ostiary          # after script/install: /usr/local/libexec/ostiary
               ostiary app register ostiary-hid --id org.ostiary.hid --browser
 
             You need the right to use /dev/uhid: packaging/README.md tells how to give it.
