@@ -24,6 +24,16 @@ package final class AuditTrail: Sendable {
             self.object = object
             self.operation = operation
         }
+
+        /// - Parameter owner: the owner of the record; nil for the daemon itself.
+        func entry(
+            of owner: OwnerID?, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
+        ) -> AuditEntry {
+            AuditEntry(
+                time: AuditTrail.milliseconds(), owner: owner, event: name, result: result,
+                program: program.recordedName, processID: UInt32(clamping: program.processID), object: object,
+                operation: operation, factors: factors, strength: strength, reason: reason)
+        }
     }
 
     private let shared: SharedLog
@@ -160,10 +170,7 @@ package final class AuditTrail: Sendable {
     private func entry(
         _ event: Event, _ result: String, factors: [String] = [], strength: String = "", reason: String = ""
     ) -> AuditEntry {
-        AuditEntry(
-            time: Self.milliseconds(), owner: owner, event: event.name, result: result,
-            program: event.program.recordedName, processID: UInt32(clamping: event.program.processID),
-            object: event.object, operation: event.operation, factors: factors, strength: strength, reason: reason)
+        event.entry(of: owner, result, factors: factors, strength: strength, reason: reason)
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {

@@ -1,5 +1,5 @@
 package import AuditLog
-import ExactNames
+package import ExactNames
 import Foundation
 import KeySlots
 package import Logging
@@ -55,6 +55,12 @@ package final class SharedLog: Sendable {
         do { try audit.append(entry, durability: .soon) } catch {
             log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
         }
+    }
+
+    /// Records an event that has happened and that releases nothing: one record of the daemon's, and one of each of these owners, since
+    /// nobody reads the daemon's own but the administrator.
+    package func note(_ event: AuditTrail.Event, of owners: [OwnerID]) {
+        for owner in [nil] + owners.map(Optional.some) { writeOrWarn(event.entry(of: owner, "done")) }
     }
 
     func anchor() throws(Refusal) {

@@ -23,7 +23,9 @@ extension MachineExamination {
                     check, "The TPM's counter did not follow the last change yet.",
                     advice: "If this stays so, start the daemon again, and see the line `enclave`.")
             case .doubted(let doubt):
-                return .problem(check, doubt.words(configuration.stateDirectory), advice: RollbackDoubt.advice)
+                return .problem(
+                    check, doubt.words(configuration.stateDirectory),
+                    advice: configuration.acceptanceFile?.advice ?? RollbackDoubt.advice)
             }
         } catch {
             return .problem(

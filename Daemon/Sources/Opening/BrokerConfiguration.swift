@@ -45,6 +45,8 @@ package struct BrokerConfiguration: Sendable {
     private(set) var sharedPrograms: ProgramFolder?
     /// Path of the system bus's socket, which knows who sits at this machine; nil for the usual one.
     package let systemBus: String?
+    /// Accepts older copies of a store of many users; nil where the person who starts the daemon does.
+    package let acceptanceFile: AcceptanceFile?
     /// Where fingers are known; nil for nowhere.
     package let fingers: FingerSources?
     /// What knows faces; it counts only beside `fingers`. Nil where no face is looked for.
@@ -65,7 +67,7 @@ package struct BrokerConfiguration: Sendable {
         fingers: FingerSources? = nil, face: FaceSource? = nil,
         associationsDirectory: String = Self.systemAssociationsDirectory,
         associationsUserID: UInt32 = 0, associationServer: AssociationServer = AssociationServer(),
-        adoptedUserName: String? = nil, testOptions: [String] = []
+        adoptedUserName: String? = nil, acceptanceFile: AcceptanceFile? = nil, testOptions: [String] = []
     ) {
         self.associationsDirectory = associationsDirectory
         self.associationsUserID = associationsUserID
@@ -81,6 +83,7 @@ package struct BrokerConfiguration: Sendable {
         self.fingers = fingers
         self.face = face
         self.adoptedUserName = adoptedUserName
+        self.acceptanceFile = acceptanceFile
         self.testOptions = testOptions
     }
 

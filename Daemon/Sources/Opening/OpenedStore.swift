@@ -89,7 +89,8 @@ package struct OpenedStore: Sendable {
         let rollback = StoreRollback(enclave, keys: keys, vault: vault, log: log)
         // If the store serves many users, nobody who starts the daemon can speak for all of them.
         let doubt = try Self.doubt(
-            rollback, state.path, isAccepting: acceptingOlderStore && configuration.serves.sole != nil)
+            rollback, configuration, in: clock.now().bootIdentifier,
+            isAccepting: acceptingOlderStore && configuration.serves.sole != nil)
         do {
             let owner = try Self.soleOwner(configuration, in: vault, enclave)
             let audit = try AuditOpening(
@@ -119,13 +120,21 @@ package struct OpenedStore: Sendable {
             placeOwners.begin(owners, keys)
             let stay = try owner.map { try owners.enter($0) }
             if isOfSeveral { Self.removeStaged(owners, log) }
-            if let doubt, let rollback, let account = stay?.account {
-                try OlderStoreAcceptance(
-                    path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
-                    prompter: prompter
-                ).ask()
+            if let doubt, let rollback {
+                if let account = stay?.account {
+                    try OlderStoreAcceptance(
+                        path: state.path, doubt: doubt, user: user, facts: configuration.facts, keeper: account.keeper,
+                        prompter: prompter
+                    ).ask()
+                }
                 try permitted { try rollback.accept(doubt, as: $0) }
-                account.trail.note(AuditTrail.Event(name: "store.accept", program: .daemonStart))
+                let event = AuditTrail.Event(name: "store.accept", program: .daemonStart)
+                if let account = stay?.account {
+                    account.trail.note(event)
+                } else {
+                    store.log.note(event, of: try Self.ownerIDs(in: vault))
+                    log.notice("root accepted this copy of the store as the newest", metadata: ["doubt": "\(doubt)"])
+                }
             }
             // A daemon that was killed after a change may have left the replaced bytes in the journal. This daemon erases them.
             JournalEraser(vault: vault, log: log).erase()
@@ -154,18 +163,31 @@ package struct OpenedStore: Sendable {
         } catch let error as OwnerOpeningError { throw BrokerOpeningError.owner(error) }
     }
 
-    /// Why the store may not be the newest copy. The person who starts the daemon may accept it; nobody else can.
+    /// The users of a store of many.
+    private static func ownerIDs(in vault: Vault) throws -> [OwnerID] {
+        try vault.read { try $0.users() }.compactMap(\.record).filter { !StoredOwner.isStaged($0) }.map(\.id.ownerID)
+    }
+
+    /// Why the store may not be the newest copy, if somebody accepts it: the person who starts a user's daemon, or root's file for that of
+    /// the machine.
     private static func doubt(
-        _ rollback: StoreRollback?, _ path: String, isAccepting: Bool
+        _ rollback: StoreRollback?, _ configuration: BrokerConfiguration, in boot: BootIdentifier, isAccepting: Bool
     ) throws -> RollbackDoubt? {
+        let path = configuration.stateDirectory
         let doubt: RollbackDoubt?
         do { doubt = try rollback?.begin() } catch {
             throw BrokerOpeningError.enclave(
                 "The TPM did not say how old the store in \(path) is (\(error)), so the daemon does not start. Start it again; if "
                     + "it stays so, end the programs that use the TPM, or restart the machine.")
         }
-        guard let doubt, !isAccepting else { return doubt }
-        throw BrokerOpeningError.store("\(doubt.words(path)) Nothing was changed. \(RollbackDoubt.advice)")
+        guard let doubt, let rollback, !isAccepting else { return doubt }
+        let refusal = "\(doubt.words(path)) Nothing was changed."
+        guard let file = configuration.acceptanceFile else {
+            throw BrokerOpeningError.store("\(refusal) \(RollbackDoubt.advice)")
+        }
+        let line = rollback.acceptanceLine(for: doubt, in: boot)
+        guard try file.holds(line) else { throw BrokerOpeningError.store("\(refusal) \(file.advice(line))") }
+        return doubt
     }
 
     /// A part that was never whole takes room and opens to nobody; it is no reason to serve nobody.

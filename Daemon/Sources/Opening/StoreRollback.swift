@@ -2,6 +2,7 @@ package import Enclave
 package import Foundation
 package import Logging
 import OstiaryMessages
+import Passcodes
 import Refusals
 import SecretMemory
 package import StoreKeys
@@ -96,6 +97,14 @@ package struct StoreRollback: Sendable {
         return try Self.newMark(in: enclave, keys: keys, storeID: vault.storeID.bytes, as: chipOwner)
     }
 
+    /// The line with which root accepts this copy (``AcceptanceFile``). It goes with the copy, with where the counter stands, and with this
+    /// boot, and only the store's keys make it. So somebody who puts back files while the machine is off cannot write it beside them.
+    func acceptanceLine(for doubt: RollbackDoubt, in boot: BootIdentifier) -> String {
+        let place = "\(doubt) \(vault.rollbackMark?.value ?? 0) \(vault.storeGeneration)"
+        let subject = vault.storeID.bytes + Data(boot.bytes) + Data(place.utf8)
+        return keys.digest(subject, label: "ostiary.accepted-copy.v1").prefix(18).base64EncodedString()
+    }
+
     // MARK: for the doctor
 
     /// The counter's evidence now; nil when it stands where the store says.
@@ -176,7 +185,7 @@ package enum RollbackDoubt: Equatable, Sendable {
         }
     }
 
-    /// The advice for all cases.
+    /// The advice of a user's daemon, for all cases.
     package static let advice =
         "Put the newest copy in its place. If there is none, end the daemon and run `ostiaryd --accept-older-store` once by hand, "
         + "with its two folders: it asks for the passcode of this copy. Later changes are lost."

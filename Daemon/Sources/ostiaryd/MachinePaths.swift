@@ -12,6 +12,8 @@ struct MachinePaths {
     /// `StateDirectory=` of `ostiaryd.service`.
     var state: String { root + "/var/lib/ostiary" }
     var configuration: String { root + "/etc/ostiary/ostiaryd.conf" }
+    /// Root's line that accepts an older copy of the store.
+    var acceptance: String { root + "/etc/ostiary/accept-older-store" }
     var applications: String { root + BrokerConfiguration.systemApplicationsDirectory }
     var associations: String { root + BrokerConfiguration.systemAssociationsDirectory }
     /// Where `ostiaryd.socket` listens.
@@ -21,7 +23,7 @@ struct MachinePaths {
     /// The folder in which the sockets of the helpers' units are.
     var helpers: String { root + HelperRoads.socketFolder }
 
-    /// Whose the configuration must be: root's. The daemon's own account does not count, because what took the daemon over could then
+    /// Whose the configuration and the acceptance must be: root's. The daemon's own account does not count, because what took the daemon over could then
     /// write it.
     var ownerOfConfiguration: UInt32 { root.isEmpty ? 0 : geteuid() }
 }

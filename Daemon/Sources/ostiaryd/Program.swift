@@ -68,7 +68,8 @@ struct Ostiaryd: ParsableCommand {
     @Flag(
         help: """
             If the TPM says that the store is not the newest copy, ask for its passcode on this terminal, and then take it for \
-            the newest one.
+            the newest one. The machine's daemon does this by a line of root's in /etc/ostiary/accept-older-store, which a refused \
+            start names.
             """)
     var acceptOlderStore = false
 

@@ -112,6 +112,7 @@ struct SystemDaemon {
             fingers: options.fingerSources(helpers.templates, follows: hasSession),
             face: prompts.faceService.map(options.faceSource),
             associationsDirectory: paths.associations, associationServer: options.tests.server,
+            acceptanceFile: AcceptanceFile(path: paths.acceptance, ownedBy: paths.ownerOfConfiguration),
             testOptions: options.testOptions)
     }
 
