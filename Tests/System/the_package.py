@@ -5,11 +5,12 @@ from machine import Machine
 
 FOLDER = "/var/lib/system-test/packages"
 APT = "DEBIAN_FRONTEND=noninteractive apt-get --yes --quiet -o Dpkg::Use-Pty=0 --no-install-recommends"
-HELPERS = ("ostiary-identity", "ostiary-display", "ostiary-prompt", "ostiary-vt", "ostiary-fido", "ostiary-association", "ostiary-pam")
+HELPERS = ("ostiary-identity", "ostiary-display", "ostiary-prompt", "ostiary-sheet", "ostiary-vt", "ostiary-fido", "ostiary-association", "ostiary-pam")
 ACCOUNTS = ("ostiary", *HELPERS)
 #: They may not connect to the system bus.
 WITHOUT_BUS = tuple(name for name in HELPERS if name != "ostiary-pam")
-PROFILES = ("ostiaryd", "ostiary-templates", *WITHOUT_BUS)
+#: The sheet is a package of its own, which is not installed.
+PROFILES = ("ostiaryd", "ostiary-templates", *(name for name in WITHOUT_BUS if name != "ostiary-sheet"))
 SOCKETS = {
     "/run/ostiary/ostiaryd.socket": "666 root",
     "/run/ostiary/pam.socket": "666 root",

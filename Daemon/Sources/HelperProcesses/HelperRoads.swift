@@ -46,7 +46,7 @@ package struct HelperRoads: Equatable, Sendable {
         }
         return HelperRoads(
             prompt: .activated(socket("prompt", accounts.prompt)),
-            sheet: .activated(socket("sheet", accounts.prompt)),
+            sheet: .activated(socket("sheet", accounts.sheet)),
             trustedPlace: .activated(socket("vt", accounts.trustedPlace)),
             securityKey: .activated(socket("fido", accounts.fido)),
             association: .activated(socket("association", accounts.association)),

@@ -3,10 +3,10 @@ package import UnixSocket
 
 /// The accounts of a daemon for the whole machine and of its helpers, each with a number of its own.
 package struct MachineAccounts: Equatable, Sendable {
-    package let daemon, identity, display, prompt, trustedPlace, fido, association, pam: UInt32
+    package let daemon, identity, display, prompt, sheet, trustedPlace, fido, association, pam: UInt32
 
     /// Those of the helpers. Nobody is such an account, so no program of one is served.
-    package var helpers: Set<UInt32> { [identity, display, prompt, trustedPlace, fido, association, pam] }
+    package var helpers: Set<UInt32> { [identity, display, prompt, sheet, trustedPlace, fido, association, pam] }
 
     /// Asks the password database. To be called once, at the start: a changed database counts after the next one.
     package static func resolve() throws(MissingAccount) -> MachineAccounts {
@@ -26,6 +26,7 @@ package struct MachineAccounts: Equatable, Sendable {
         identity = try own("ostiary-identity")
         display = try own("ostiary-display")
         prompt = try own("ostiary-prompt")
+        sheet = try own("ostiary-sheet")
         trustedPlace = try own("ostiary-vt")
         fido = try own("ostiary-fido")
         association = try own("ostiary-association")

@@ -11,7 +11,7 @@ struct HelperRoadsTests {
     private static let accounts =
         [
             "ostiary": 900, "ostiary-identity": 901, "ostiary-display": 902, "ostiary-prompt": 903, "ostiary-fido": 904,
-            "ostiary-association": 905, "ostiary-pam": 906, "ostiary-vt": 907,
+            "ostiary-association": 905, "ostiary-pam": 906, "ostiary-vt": 907, "ostiary-sheet": 908,
         ] as [String: UInt32]
 
     private func resolve(
@@ -65,7 +65,7 @@ struct HelperRoadsTests {
             HelperSocket(path: "/run/ostiary/helpers/\(name).socket", helperUserID: userID, managerUserID: 0)
         }
         #expect(roads.prompt == .activated(socket("prompt", 903)))
-        #expect(roads.sheet == .activated(socket("sheet", 903)))
+        #expect(roads.sheet == .activated(socket("sheet", 908)))
         #expect(roads.trustedPlace == .activated(socket("vt", 907)))
         #expect(roads.securityKey == .activated(socket("fido", 904)))
         #expect(roads.association == .activated(socket("association", 905)))
@@ -114,7 +114,7 @@ struct HelperRoadsTests {
     }
 
     @Test func `the accounts of the helpers are all but the daemon's own`() throws {
-        #expect(try resolve().helpers == [901, 902, 903, 904, 905, 906, 907])
+        #expect(try resolve().helpers == [901, 902, 903, 904, 905, 906, 907, 908])
     }
 
     @Test(arguments: accounts.keys.sorted()) func `an account that is missing is named`(name: String) {
@@ -129,6 +129,7 @@ struct HelperRoadsTests {
     @Test func `two accounts with one number are refused`() {
         #expect(refusal { $0["ostiary-fido"] = 900 } == .shared("ostiary-fido", with: "ostiary"))
         #expect(refusal { $0["ostiary-pam"] = 903 } == .shared("ostiary-pam", with: "ostiary-prompt"))
+        #expect(refusal { $0["ostiary-sheet"] = 903 } == .shared("ostiary-sheet", with: "ostiary-prompt"))
         #expect(refusal { $0["ostiary-vt"] = 903 } == .shared("ostiary-vt", with: "ostiary-prompt"))
     }
 

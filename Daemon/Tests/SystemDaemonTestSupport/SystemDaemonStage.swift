@@ -103,8 +103,8 @@ package final class SystemDaemonStage: Sendable {
     /// The accounts, as `MachineAccounts` names them. Those of the helpers are some of Debian's where the test is root, and nobody's
     /// numbers otherwise.
     package var accounts: [String: UInt32] {
-        let helpers = ["identity", "display", "prompt", "vt", "fido", "association", "pam"]
-        let numbers: [UInt32] = Self.isRoot ? [2, 3, 5, 9, 6, 7, 8] : Array(3_900_000_001...3_900_000_007)
+        let helpers = ["identity", "display", "prompt", "sheet", "vt", "fido", "association", "pam"]
+        let numbers: [UInt32] = Self.isRoot ? [2, 3, 5, 10, 9, 6, 7, 8] : Array(3_900_000_001...3_900_000_008)
         return zip(helpers, numbers).reduce(into: ["ostiary": userID]) { $0["ostiary-\($1.0)"] = $1.1 }
     }
 

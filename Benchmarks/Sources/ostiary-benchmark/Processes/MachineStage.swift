@@ -34,7 +34,7 @@ final class MachineStage {
     /// Accounts that each Debian has, in place of those of the package.
     private static let accounts: [(name: String, number: UInt32)] = [
         ("ostiary", 1), ("ostiary-identity", 2), ("ostiary-display", 3), ("ostiary-prompt", 5), ("ostiary-fido", 6),
-        ("ostiary-association", 7), ("ostiary-pam", 8), ("ostiary-vt", 9),
+        ("ostiary-association", 7), ("ostiary-pam", 8), ("ostiary-vt", 9), ("ostiary-sheet", 10),
     ]
 
     private static func number(of account: String) -> UInt32 { accounts.first { $0.name == account }!.number }
