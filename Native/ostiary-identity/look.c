@@ -104,6 +104,16 @@ static enum result find_real_group(int handle, struct look *look) {
   return KNOWN;
 }
 
+// The user whose login began the process: proc_pid_loginuid(5). Some kernels are built without it, so its absence says nothing.
+static void find_login(int handle, struct look *look) {
+  char text[32];
+  if (read_text(handle, "loginuid", text, sizeof(text)) <= 0) return;
+  char *end;
+  unsigned long user = strtoul(text, &end, 10);
+  look->knows_login = end != text && (*end == 0 || *end == '\n') && user <= UINT32_MAX;
+  if (look->knows_login) look->login = (uint32_t)user;
+}
+
 static enum result look_once(int handle, int descriptors, int passes_descriptors, struct look *look) {
   enum result result = find_user(handle, &look->user);
   if (result == KNOWN) result = find_file(handle, descriptors, look);
@@ -111,6 +121,7 @@ static enum result look_once(int handle, int descriptors, int passes_descriptors
   if (result == KNOWN) result = find_namespace(handle, "ns/pid", &look->pid_namespace);
   if (result == KNOWN) result = find_namespace(handle, "ns/user", &look->user_namespace);
   if (result == KNOWN && passes_descriptors) result = find_real_group(handle, look);
+  if (result == KNOWN && passes_descriptors) find_login(handle, look);
   if (result == KNOWN && passes_descriptors) result = open_files(handle, look);
   return result;
 }
@@ -132,7 +143,7 @@ enum result look_at(int handle, int descriptors, int passes_descriptors, struct 
   for (int tries = 0; tries < MAXIMUM_LOOKS; tries++) {
     int is_same = 0;
     look->descriptor_count = look->passed = 0;
-    look->knows_real_group = 0;
+    look->knows_real_group = look->knows_login = 0;
     enum result result = look_once(handle, descriptors, passes_descriptors, look);
     if (result == KNOWN) result = look_again(handle, look, &is_same);
     if (result == KNOWN && is_same) return KNOWN;

@@ -18,6 +18,8 @@ struct look {
   uint32_t user;                                             // effective
   int knows_real_group;
   uint32_t real_group;
+  int knows_login;
+  uint32_t login;  // the user whose login began the process, UINT32_MAX for none
   char path[PATH_MAX];
   uint16_t path_length;
   int descriptors[3];

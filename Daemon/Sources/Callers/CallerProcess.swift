@@ -98,7 +98,7 @@ package final class CallerProcess: Sendable {
         self.applications = applications
         self.credentials = credentials
         do throws(FactFailure) {
-            process = try facts.hold(credentials.processID, pidfd)
+            process = try facts.hold(credentials.processID, pidfd, of: credentials.userID)
             executable = try process.executable()
         } catch { throw CallerError(error) }
         // The owner of a pid namespace may write any of its processes into the credentials of a message

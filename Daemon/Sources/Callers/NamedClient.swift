@@ -50,13 +50,17 @@ package struct NamedClient: Sendable {
     /// A pidfd.
     package let process: SharedDescriptor
 
-    /// - Parameter facts: what the machine says about callers.
-    package init(_ passed: PassedClient, facts: any CallerFacts) throws(ClientError) {
+    /// - Parameters:
+    ///   - doorUserID: the door's user, who answers for the client that it names.
+    ///   - facts: what the machine says about callers.
+    package init(
+        _ passed: PassedClient, ofDoorOf doorUserID: UInt32, facts: any CallerFacts
+    ) throws(ClientError) {
         if let connection = passed.connection {
             try self.init(connection, passed.process)
         } else {
             guard let process = passed.process else { throw .noProcess }
-            try self.init(process, facts)
+            try self.init(process, ofDoorOf: doorUserID, facts)
         }
         guard Self.isAlive(process) else { throw .gone }
     }
@@ -76,11 +80,13 @@ package struct NamedClient: Sendable {
     }
 
     /// - Parameter process: a pidfd, the only thing that is known of the client.
-    private init(_ process: SharedDescriptor, _ facts: any CallerFacts) throws(ClientError) {
+    private init(
+        _ process: SharedDescriptor, ofDoorOf doorUserID: UInt32, _ facts: any CallerFacts
+    ) throws(ClientError) {
         let processID = ostiary_process_of(process.number)
         guard processID > 0 else { throw .gone }
         let userID: UInt32
-        do throws(FactFailure) { userID = try facts.hold(processID, process).userID() } catch {
+        do throws(FactFailure) { userID = try facts.hold(processID, process, of: doorUserID).userID() } catch {
             throw error == .absent ? .gone : .unreadable
         }
         key = .process(processID)

@@ -6,6 +6,8 @@ import UnixSocket
 /// A process at which a helper looks.
 final class HelpedProcess: HeldProcess {
     private let folder: ProcessFolder
+    /// Who answers for looks that wait too long, if the folder does not show whose it is.
+    private let namedUserID: UInt32?
     private let helper: IdentityHelper
     private let mounts: MachineMounts
     private let known = Mutex(Known())
@@ -22,8 +24,12 @@ final class HelpedProcess: HeldProcess {
     /// For how long a look counts, as long as the process's memory is the same.
     private let freshness: Duration
 
-    init(_ folder: ProcessFolder, _ helper: IdentityHelper, _ mounts: MachineMounts, freshness: Duration) {
-        (self.folder, self.helper, self.mounts, self.freshness) = (folder, helper, mounts, freshness)
+    init(
+        _ folder: ProcessFolder, of namedUserID: UInt32?, _ helper: IdentityHelper, _ mounts: MachineMounts,
+        freshness: Duration
+    ) {
+        (self.folder, self.namedUserID, self.helper) = (folder, namedUserID, helper)
+        (self.mounts, self.freshness) = (mounts, freshness)
     }
 
     // MARK: looks
@@ -32,7 +38,7 @@ final class HelpedProcess: HeldProcess {
     ///   done once for each program that it executes.
     private func look(renewing: Bool) throws(FactFailure) -> ProcessLook {
         let begin = ContinuousClock.now
-        let look = try helper.look(at: folder.handle, passing: renewing)
+        let look = try helper.look(at: folder.handle, of: namedUserID, passing: renewing)
         known.withLock { known in
             (known.look, known.time) = (look, begin)
             guard renewing else { return }
@@ -116,6 +122,15 @@ final class HelpedProcess: HeldProcess {
         }
         guard let group = try look(renewing: true).realGroupID else { throw .refused }
         return group
+    }
+
+    /// As the real group. Where neither the daemon nor the helper may read it, nobody is to be taken for a process that no login began.
+    func loginUserID() throws(FactFailure) -> UInt32? {
+        do throws(FactFailure) { return try folder.loginUserID() } catch {
+            guard error != .unreadable else { throw error }
+        }
+        guard let login = try look(renewing: true).login else { throw .refused }
+        return login.userID
     }
 
     // MARK: texts

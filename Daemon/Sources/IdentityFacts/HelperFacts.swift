@@ -15,8 +15,11 @@ package struct HelperFacts: CallerFacts {
     package var areOfCallersAccount: Bool { false }
 
     /// Asks nobody. The helper gets the folder that is opened here, and never a number.
-    package func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
-        HelpedProcess(try ProcessFolder(of: processID, pidfd), helper, mounts, freshness: freshness)
+    package func hold(
+        _ processID: Int32, _ pidfd: SharedDescriptor?, of userID: UInt32?
+    ) throws(FactFailure) -> any HeldProcess {
+        let folder = try ProcessFolder(of: processID, pidfd)
+        return HelpedProcess(folder, of: userID, helper, mounts, freshness: freshness)
     }
 
     package func terminal(behind descriptor: CInt) -> TerminalFact? { TerminalFact(behind: descriptor) }

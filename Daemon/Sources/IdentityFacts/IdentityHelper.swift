@@ -23,21 +23,33 @@ package final class IdentityHelper: Sendable {
     }
 
     private let socket: HelperSocket
+    /// The effective user of a process, by its folder; nil where that is hidden.
+    private let owner: @Sendable (SharedDescriptor) -> UInt32?
     private let patience: Patience
     /// Taken by the thread whose question is on the connection. A lock has no limit.
     private let turn = DispatchSemaphore(value: 1)
     private let connection = Mutex(Connection())
     private let holdUps = Mutex(HoldUps())
 
-    package init(_ socket: HelperSocket, patience: Patience = Patience()) {
-        (self.socket, self.patience) = (socket, patience)
+    package convenience init(_ socket: HelperSocket, patience: Patience = Patience()) {
+        self.init(socket, patience: patience) { Self.user(of: $0) }
+    }
+
+    init(
+        _ socket: HelperSocket, patience: Patience, seeing owner: @escaping @Sendable (SharedDescriptor) -> UInt32?
+    ) {
+        (self.socket, self.patience, self.owner) = (socket, patience, owner)
     }
 
     /// Looks at the process of a folder below `/proc`.
     ///
-    /// - Parameter passing: whether the helper is to pass descriptors, too. It may pass fewer of them than there are, and none.
-    package func look(at folder: SharedDescriptor, passing: Bool) throws(FactFailure) -> ProcessLook {
-        let userID = Self.user(of: folder)
+    /// - Parameters:
+    ///   - named: the user who answers for it if the folder shows none, as below `hidepid`; nil for nobody.
+    ///   - passing: whether the helper is to pass descriptors, too. It may pass fewer of them than there are, and none.
+    package func look(
+        at folder: SharedDescriptor, of named: UInt32? = nil, passing: Bool
+    ) throws(FactFailure) -> ProcessLook {
+        let userID = owner(folder) ?? named
         if let userID, holdUps.withLock({ $0.isPaused(userID, at: .now) }) { throw .unreadable }
         switch try ask(.look(at: folder, passing: passing), ofUser: userID) {
         case .look(let look): return look

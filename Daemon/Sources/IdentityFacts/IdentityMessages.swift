@@ -10,12 +10,20 @@ package struct ProcessLook: Sendable {
     package let userID: UInt32
     /// Nil where the helper did not read it.
     package let realGroupID: UInt32?
+    /// Nil where the helper did not read it, and where the kernel keeps none.
+    package let login: Login?
     /// The number of the mount on which the executed file lies; nil if the kernel does not tell it.
     package let mount: UInt64?
     /// As the kernel tells it; nil if it is no UTF-8. Its mount, and not the process, says where it begins.
     package let path: String?
     /// Of `/proc/PID/maps`, `stat` and `cgroup`; nil for what did not come along.
     package let maps, status, controlGroups: SharedDescriptor?
+}
+
+/// The login that began a process.
+package struct Login: Sendable {
+    /// Nil for no login.
+    package let userID: UInt32?
 }
 
 /// One question to the helper.
@@ -61,7 +69,7 @@ enum IdentityAnswer: Sendable {
     case failure(FactFailure)
 
     /// Bytes of an answer about a process, before the path.
-    private static let headByteCount = 92
+    private static let headByteCount = 96
     private static let pathByteCount = 4095
     private static let namesakeByteCount = 12
     /// The most bytes of an answer.
@@ -91,7 +99,7 @@ enum IdentityAnswer: Sendable {
         let path = bytes[headByteCount...]
         guard !path.isEmpty, UInt64(path.count) == number(bytes, 76, 2), !path.contains(0), number(bytes, 78, 2) == 0,
             let passed = passed(bytes[2], descriptors), takesDescriptors || descriptors.isEmpty && bytes[3] == 0,
-            let realGroup = realGroup(bytes)
+            let realGroup = known(1, 88, bytes), let login = known(2, 92, bytes), bytes[3] < 4
         else { return nil }
         let mount = number(bytes, 80, 8)
         return .look(
@@ -99,19 +107,17 @@ enum IdentityAnswer: Sendable {
                 file: ExecutedFile(
                     device: number(bytes, 8, 8), inode: number(bytes, 16, 8), isDeleted: number(bytes, 24, 4) == 0),
                 processNamespace: number(bytes, 56, 8), userNamespace: number(bytes, 64, 8),
-                userID: UInt32(number(bytes, 72, 4)), realGroupID: realGroup, mount: mount == 0 ? nil : mount,
+                userID: UInt32(number(bytes, 72, 4)), realGroupID: realGroup,
+                login: login.map { Login(userID: $0 == .max ? nil : $0) }, mount: mount == 0 ? nil : mount,
                 path: String(validating: path, as: UTF8.self),
                 maps: passed[0], status: passed[1], controlGroups: passed[2]))
     }
 
-    /// The real group, as far as it is known; nil for other bytes.
-    private static func realGroup(_ bytes: [UInt8]) -> UInt32?? {
-        let group = UInt32(number(bytes, 88, 4))
-        switch bytes[3] {
-        case 0 where group == 0: return .some(nil)
-        case 1: return .some(group)
-        default: return nil
-        }
+    /// A number that stands at `offset` only if the answer says so with `bit`; nil for other bytes.
+    private static func known(_ bit: UInt8, _ offset: Int, _ bytes: [UInt8]) -> UInt32?? {
+        let value = UInt32(number(bytes, offset, 4))
+        guard bytes[3] & bit == 0 else { return .some(value) }
+        return value == 0 ? .some(nil) : nil
     }
 
     /// The descriptors in their places; nil when they are not as many as the bits.

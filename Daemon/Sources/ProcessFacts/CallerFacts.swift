@@ -11,9 +11,14 @@ public protocol CallerFacts: Sendable {
 
     /// The process that has the number now.
     ///
-    /// - Parameter pidfd: a descriptor of the process that is meant; nil where there is none. When that process has ended, its
-    ///   number may be another's, so the answer is ``FactFailure/absent``.
-    func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess
+    /// - Parameters:
+    ///   - pidfd: a descriptor of the process that is meant; nil where there is none. When that process has ended, its
+    ///     number may be another's, so the answer is ``FactFailure/absent``.
+    ///   - userID: whom the kernel named together with the process, or who names it; nil where nobody is known. Looks that wait
+    ///     too long count for this user where the process does not show its own, as below `hidepid`.
+    func hold(
+        _ processID: Int32, _ pidfd: SharedDescriptor?, of userID: UInt32?
+    ) throws(FactFailure) -> any HeldProcess
 
     /// The terminal behind a descriptor; nil when there is none, or when it is not open for reading and writing.
     func terminal(behind descriptor: CInt) -> TerminalFact?
@@ -30,7 +35,12 @@ public protocol CallerFacts: Sendable {
 
 extension CallerFacts {
     /// The process that has the number now. Without a descriptor it may be another process than the caller means.
-    public func hold(_ processID: Int32) throws(FactFailure) -> any HeldProcess { try hold(processID, nil) }
+    public func hold(_ processID: Int32) throws(FactFailure) -> any HeldProcess { try hold(processID, nil, of: nil) }
+
+    /// A process of which only the kernel's descriptor is known.
+    public func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
+        try hold(processID, pidfd, of: nil)
+    }
 }
 
 /// One process. It stays the same one: after its end each question throws ``FactFailure/absent``, also when another process has
@@ -65,6 +75,10 @@ public protocol HeldProcess: AnyObject, Sendable {
 
     /// Its real group. The group that a setgid file gives is the effective one.
     func realGroupID() throws(FactFailure) -> UInt32
+
+    /// The user whose login began it, as the kernel keeps it for the audit of the machine; nil for a process that no login began, and
+    /// where the kernel keeps none.
+    func loginUserID() throws(FactFailure) -> UInt32?
 
     func status() throws(FactFailure) -> ProcessStatus
 

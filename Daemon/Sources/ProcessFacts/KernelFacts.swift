@@ -13,7 +13,9 @@ public struct KernelFacts: CallerFacts {
 
     public var areOfCallersAccount: Bool { true }
 
-    public func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
+    public func hold(
+        _ processID: Int32, _ pidfd: SharedDescriptor?, of userID: UInt32?
+    ) throws(FactFailure) -> any HeldProcess {
         KernelProcess(try ProcessFolder(of: processID, pidfd, below: root))
     }
 
@@ -91,6 +93,8 @@ private final class KernelProcess: HeldProcess {
     func userID() throws(FactFailure) -> UInt32 { try folder.userID() }
 
     func realGroupID() throws(FactFailure) -> UInt32 { try folder.realGroupID() }
+
+    func loginUserID() throws(FactFailure) -> UInt32? { try folder.loginUserID() }
 
     func status() throws(FactFailure) -> ProcessStatus {
         let text = try folder.text("stat", shorterThan: ProcessFolder.statusByteCount)

@@ -140,7 +140,8 @@ public struct LogindSessions: SessionRecords {
     /// A process with unknown groups is in no session.
     private func isOfUserManager(_ processID: Int32, _ userID: UInt32) -> Bool {
         do throws(FactFailure) {
-            return ControlGroups.areOfUserManager(try facts.hold(processID).controlGroups(), of: userID)
+            return ControlGroups.areOfUserManager(
+                try facts.hold(processID, nil, of: userID).controlGroups(), of: userID)
         } catch { return false }
     }
 

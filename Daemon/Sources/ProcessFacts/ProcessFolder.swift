@@ -89,6 +89,24 @@ package struct ProcessFolder: Sendable {
         return group
     }
 
+    /// The user whose login began the process; nil for none.
+    package func loginUserID() throws(FactFailure) -> UInt32? {
+        guard Self.keepsLogins else { return nil }
+        return try Self.loginUserID(try text("loginuid", shorterThan: Self.loginByteCount))
+    }
+
+    private static let loginByteCount = 32
+
+    /// - Parameter text: as the kernel has it. All ones are "no login".
+    static func loginUserID(_ text: [UInt8]) throws(FactFailure) -> UInt32? {
+        let digits = text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...]
+        guard let number = UInt32(String(decoding: digits, as: UTF8.self)) else { throw .unreadable }
+        return number == .max ? nil : number
+    }
+
+    /// Whether the kernel keeps logins: some are built without. A process always sees its own.
+    package static let keepsLogins = unsafe access("/proc/self/loginuid", F_OK) == 0 || errno != ENOENT
+
     /// The target of a link.
     func link(_ name: String) throws(FactFailure) -> String {
         var text = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -30,7 +30,8 @@ extension Session {
         try requireDoor()
         guard request.row.isForClients else { throw DoorRefusal.request }
         guard behalf.label.utf8.count <= WireLimits.clientLabelByteCount else { throw DoorRefusal.label }
-        let named = try NamedClient(request.takePassedClient(behalf), facts: services.facts)
+        let named = try NamedClient(
+            request.takePassedClient(behalf), ofDoorOf: caller.credentials.userID, facts: services.facts)
         guard request.row.acceptsTerminal || request.terminal == nil else { throw DoorRefusal.terminal }
         try requireFit(named.credentials.processID, ofUser: named.credentials.userID)
         let stay = try clients.enter(named) { try makeClient(named) }

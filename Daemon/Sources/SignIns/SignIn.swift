@@ -122,7 +122,7 @@ struct SignIn: Sendable {
         let isAdministrator = rights.isAdministrator
         let subject = ConversationPrompter.Subject(
             userID: account.user.id, processID: peer.processID,
-            process: try? parts.seat.facts.hold(peer.processID, socket.peerProcessDescriptor()),
+            process: try? parts.seat.facts.hold(peer.processID, socket.peerProcessDescriptor(), of: peer.userID),
             isAdministrator: isAdministrator)
         return ConversationPrompter(
             dialog, for: query, subject, prompter: account.evaluator.prompter, seat: parts.seat,

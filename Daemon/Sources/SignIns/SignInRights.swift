@@ -22,23 +22,14 @@ package struct SignInUsers: Sendable {
 
     private static func userBehind(_ socket: UnixSocket, _ peer: PeerCredentials, _ facts: any CallerFacts) -> UInt32? {
         do {
-            let process = try facts.hold(peer.processID, socket.peerProcessDescriptor())
+            let process = try facts.hold(peer.processID, socket.peerProcessDescriptor(), of: peer.userID)
             let inSlice = ControlGroups.user(in: try process.controlGroups())
-            // Jobs of cron and at stay in the group of their service.
-            let login = "/proc/\(peer.processID)/loginuid"
-            let user = inSlice ?? loggedIn(try? String(contentsOfFile: login, encoding: .ascii))
+            // Jobs of cron and at stay in the group of their service. A login that nobody tells is no login of the machine.
+            let user = try inSlice ?? process.loginUserID()
             // What was read was the process's own if it is there still.
             _ = try process.status()
             return user
         } catch { return unknown }
-    }
-
-    /// The user whose login began the process, as the kernel keeps it for the audit of the machine.
-    ///
-    /// - Parameter text: as the file has it; nil where the kernel has none or hides it. All ones are "no login".
-    static func loggedIn(_ text: String?) -> UInt32? {
-        let number = text.flatMap { UInt32($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
-        return number == .max ? nil : number
     }
 
     package static let ofMachine = SignInUsers(

@@ -12,7 +12,7 @@ import UnixSocket
 
 /// An answer to a look at some process, with its faults.
 private struct PlayedAnswer {
-    var bytes = [UInt8](repeating: 0, count: 92)
+    var bytes = [UInt8](repeating: 0, count: 96)
     var path = Array("/usr/bin/tool".utf8)
     var serial = "SSSSSSSS"
 
@@ -59,7 +59,8 @@ struct HelperFailureTests {
         PlayedAnswer { ($0.bytes[1], $0.path) = (1, []) },  // a failure with numbers
         PlayedAnswer { $0.bytes[2] = 1 },  // a descriptor is announced, and none comes
         PlayedAnswer { $0.bytes[2] = 8 },
-        PlayedAnswer { $0.bytes[3] = 2 },
+        PlayedAnswer { $0.bytes[3] = 4 },
+        PlayedAnswer { $0.bytes[95] = 1 },  // a login that is not announced
         PlayedAnswer { $0.bytes[91] = 1 },  // a group that is not announced
         PlayedAnswer { $0.bytes[78] = 1 },
         PlayedAnswer { $0.path = [] },
@@ -85,7 +86,7 @@ struct HelperFailureTests {
     @Test(arguments: [FactFailure.absent, .unreadable, .refused])
     func `the helper's own failures keep their meaning`(failure: FactFailure) throws {
         let answer = PlayedAnswer {
-            $0.bytes = [UInt8](repeating: 0, count: 92)
+            $0.bytes = [UInt8](repeating: 0, count: 96)
             ($0.bytes[0], $0.bytes[1], $0.path) = (0x69, failure.rawValue, [])
         }
         let helper = try RunningHelper(false: ["answer", answer.hexadecimal])
@@ -112,6 +113,56 @@ struct HelperFailureTests {
             #expect(throws: FactFailure.unreadable) { try facts.hold(other.processID).executable() }
         }
         #expect(ContinuousClock.now - begin < Self.short.answer, "the helper was not asked")
+        withExtendedLifetime(helper) {}
+    }
+
+    /// As below `hidepid`, where no folder shows the daemon whose it is.
+    @Test func `where the process is hidden, the user who connected is the one who held the helper up`() throws {
+        let helper = try RunningHelper(false: ["hang"])
+        let facts = HelperFacts(
+            IdentityFacts.IdentityHelper(helper.socket, patience: Self.short, seeing: { _ in nil }),
+            freshness: .seconds(1))
+        #expect(throws: FactFailure.unreadable) { try facts.hold(getpid(), nil, of: 1000).executable() }
+        let other = try SpawnedProcess("/bin/sleep", ["600"])
+        let begin = ContinuousClock.now
+        for _ in 0..<20 {
+            #expect(throws: FactFailure.unreadable) { try facts.hold(other.processID, nil, of: 1000).executable() }
+        }
+        #expect(ContinuousClock.now - begin < Self.short.answer, "the helper was not asked")
+        let others = ContinuousClock.now
+        #expect(throws: FactFailure.unreadable) { try facts.hold(other.processID, nil, of: 1001).executable() }
+        #expect(ContinuousClock.now - others >= Self.short.answer, "another user's process is looked at")
+        withExtendedLifetime(helper) {}
+    }
+
+    /// Whose folder answers nobody but the helper.
+    private func hiddenProcess(_ answer: PlayedAnswer, _ folder: TestFolder) throws -> (RunningHelper, HelpedProcess) {
+        try FileManager.default.createDirectory(
+            atPath: folder.path("\(getpid())"), withIntermediateDirectories: false)
+        let helper = try RunningHelper(false: ["answer", answer.hexadecimal])
+        let hidden = try ProcessFolder(of: getpid(), nil, below: folder.path)
+        return (helper, HelpedProcess(hidden, of: nil, helper.helper, MachineMounts(), freshness: .seconds(1)))
+    }
+
+    @Test(
+        .enabled(if: ProcessFolder.keepsLogins, "the kernel keeps no logins"),
+        arguments: [(1000, 1000), (.max, nil)] as [(UInt32, UInt32?)])
+    func `the helper tells whose login began a hidden process`(number: UInt32, userID: UInt32?) throws {
+        let folder = try TestFolder()
+        let answer = PlayedAnswer {
+            $0.bytes[3] = 2
+            for index in 0..<4 { $0.bytes[92 + index] = UInt8(truncatingIfNeeded: number >> (24 - 8 * index)) }
+        }
+        let (helper, process) = try hiddenProcess(answer, folder)
+        #expect(try process.loginUserID() == userID)
+        withExtendedLifetime(helper) {}
+    }
+
+    @Test(.enabled(if: ProcessFolder.keepsLogins, "the kernel keeps no logins"))
+    func `a login that neither the daemon nor the helper may read is refused, and is not none`() throws {
+        let folder = try TestFolder()
+        let (helper, process) = try hiddenProcess(PlayedAnswer(), folder)
+        #expect(throws: FactFailure.refused) { try process.loginUserID() }
         withExtendedLifetime(helper) {}
     }
 

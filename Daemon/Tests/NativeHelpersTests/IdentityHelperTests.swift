@@ -12,7 +12,7 @@ private let serial: UInt32 = 0x0102_0304
 private func look(passing: Bool = false) -> [UInt8] { [0x49, passing ? 1 : 0, 0, 0] + bytes(serial) }
 
 private func failure(_ result: UInt8) -> Answer {
-    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 84))
+    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 88))
 }
 
 /// Whether this user may have a mount namespace.
@@ -31,7 +31,8 @@ struct IdentityHelperTests {
     /// The bytes of the answer about a process that this one may look at, but for the number of the mount.
     private func expected(_ processID: pid_t, _ path: String, which: UInt8 = 0) throws -> [UInt8] {
         let file = try status(path)
-        var answer: [UInt8] = [0x69, 0, which, which == 0 ? 0 : 1] + bytes(serial)
+        let login = which == 0 ? nil : try login(of: processID)
+        var answer: [UInt8] = [0x69, 0, which, which == 0 ? 0 : login == nil ? 1 : 3] + bytes(serial)
         answer += bytes(UInt64(file.st_dev)) + bytes(UInt64(file.st_ino))
         answer += bytes(UInt32(file.st_nlink)) + bytes(UInt32(file.st_uid))
         answer += bytes(UInt64(file.st_ctim.tv_sec)) + bytes(UInt32(file.st_ctim.tv_nsec))
@@ -41,11 +42,19 @@ struct IdentityHelperTests {
         }
         answer += bytes(UInt32(getuid())) + bytes(UInt16(path.utf8.count)) + [0, 0]
         answer += [UInt8](repeating: 0, count: 8) + bytes(which == 0 ? 0 : UInt32(getgid()))
+        answer += bytes(login ?? 0)
         return answer + Array(path.utf8)
     }
 
+    /// The user whose login began a process; all ones for none, nil where the kernel keeps none.
+    private func login(of processID: pid_t) throws -> UInt32? {
+        let path = "/proc/\(processID)/loginuid"
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try #require(UInt32(String(contentsOfFile: path, encoding: .ascii)))
+    }
+
     private func withoutMount(_ answer: Answer) -> [UInt8] {
-        guard answer.bytes.count >= 92 else { return answer.bytes }
+        guard answer.bytes.count >= 96 else { return answer.bytes }
         return Array(answer.bytes[..<80]) + [UInt8](repeating: 0, count: 8) + Array(answer.bytes[88...])
     }
 
@@ -95,7 +104,7 @@ struct IdentityHelperTests {
         try eventually("sleep runs") { try String(contentsOfFile: name, encoding: .utf8) == "sleep\n" }
         let handle = try folder(of: process.processID)
         let answer = try IdentityHelper(isConfined: true).connect().ask(look(passing: true), [handle])
-        #expect(answer.bytes[3] == 1 && answer.number(88, 4) == 70001)
+        #expect(answer.bytes[3] & 1 == 1 && answer.number(88, 4) == 70001)
         let unasked = try IdentityHelper(isConfined: true).connect().ask(look(), [handle])
         #expect(unasked.bytes[3] == 0 && unasked.number(88, 4) == 0)
     }
@@ -128,7 +137,7 @@ struct IdentityHelperTests {
         var byte: UInt8 = 0
         #expect(recv(pipe.daemon.number, &byte, 1, 0) == 1)
         let answer = try IdentityHelper().connect().ask(look(), [folder(of: process.processID)])
-        try #require(answer.bytes.count > 92)
+        try #require(answer.bytes.count > 96)
         #expect(answer.bytes[1] == 0)
         #expect(answer.number(72, 4) == 65534)
     }
@@ -150,7 +159,7 @@ struct IdentityHelperTests {
         for _ in 0..<2000 {
             let answer = try connection.ask(look(), [handle])
             guard answer.bytes[1] == 0 else { continue }
-            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[92...], as: UTF8.self))
+            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[96...], as: UTF8.self))
         }
     }
 
@@ -163,7 +172,7 @@ struct IdentityHelperTests {
         func target() -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: path) }
         try eventually("the copy runs") { target() == "/usr/bin/true" }
         let answer = try IdentityHelper().connect().ask(look(), [self.folder(of: process.processID)])
-        #expect(String(decoding: answer.bytes[92...], as: UTF8.self) == "/usr/bin/true")
+        #expect(String(decoding: answer.bytes[96...], as: UTF8.self) == "/usr/bin/true")
         #expect(answer.number(16, 8) == UInt64(try status(folder.path("copy")).st_ino))
         #expect(answer.number(48, 8) == UInt64(try status("/proc/self/ns/mnt").st_ino))
         #expect(answer.number(24, 4) == 1)

@@ -10,8 +10,6 @@ struct FactsAreGivenTests {
 
     /// Read facts about other processes, behind `CallerFacts`.
     private static let facts = ["ProcessFacts/", "IdentityFacts/"]
-    /// Looks whose login began a program of root's. Everybody may read that of a process that is not hidden.
-    private static let loginOfRoot = "SignIns/SignInRights.swift"
 
     /// Files that name `/proc` for what the kernel says of the program itself, or of the machine.
     private static let ofItself: Set = [
@@ -44,7 +42,7 @@ struct FactsAreGivenTests {
         let readers = try Self.code().mapValues { $0.filter { $0.contains("/proc/") || $0.contains(#""/proc""#) } }
             .filter { !$0.value.isEmpty }
         let others = Set(readers.keys.filter { path in !Self.facts.contains { path.hasPrefix($0) } })
-        #expect(others == Self.ofItself.union([Self.loginOfRoot]))
+        #expect(others == Self.ofItself)
         for path in Self.ofItself {
             for line in readers[path] ?? [] {
                 let ends = line.components(separatedBy: "/proc/").dropFirst()
@@ -52,6 +50,5 @@ struct FactsAreGivenTests {
                 #expect(isOfItself, "\(path): \(line)")
             }
         }
-        #expect(readers[Self.loginOfRoot]?.count == 1, "and no more of it than the login")
     }
 }

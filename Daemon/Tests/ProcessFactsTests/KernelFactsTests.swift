@@ -132,6 +132,16 @@ import UnixSocket
         try eventually("the end is noticed") { !KernelFacts.isAlive(end) }
     }
 
+    @Test(arguments: [("1000", 1000), ("0\n", 0), ("4294967295", nil)] as [(String, UInt32?)])
+    func `the kernel says whose login began a process`(text: String, userID: UInt32?) throws {
+        #expect(try ProcessFolder.loginUserID(Array(text.utf8)) == userID)
+    }
+
+    @Test(arguments: ["", "-1", "4294967296", "1000\n\n", "x"])
+    func `another text says nothing of a login`(text: String) {
+        #expect(throws: FactFailure.unreadable) { try ProcessFolder.loginUserID(Array(text.utf8)) }
+    }
+
     @Test(arguments: ["", "no status", String(repeating: "x", count: 20_000)])
     func `a text of another form is unreadable`(text: String) throws {
         let folder = try TestFolder()

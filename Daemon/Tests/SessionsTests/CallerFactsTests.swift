@@ -262,7 +262,8 @@ struct CallerFactsTests {
         facts.processes[getppid()] = played
         let door = try caller { $0.name = .success(ExecutedName(path: path, isTrue: true)) }
         return try Callers.CallerProcess(
-            NamedClient(PassedClient(connection: nil, process: process), facts: KernelFacts()), through: door.program,
+            NamedClient(PassedClient(connection: nil, process: process), ofDoorOf: getuid(), facts: KernelFacts()),
+            through: door.program,
             owner: fixture.account.id.ownerID, applications: fixture.account.applications, facts: facts)
     }
 

@@ -65,7 +65,8 @@ struct DoorClientRaceTests {
     @Test func `a request that comes while the last one leaves has a client that the connection knows`() throws {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
-        let named = try NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts())
+        let named = try NamedClient(
+            PassedClient(connection: nil, process: descriptor), ofDoorOf: getuid(), facts: KernelFacts())
         let clients = DoorClients(quota: stage.quota)
         let leaving = Mutex<ClientStay?>(nil)
         let (begin, left) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -101,7 +102,8 @@ struct DoorClientRaceTests {
     @Test func `a client that has ended is another one's for whom the same name comes`() throws {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
-        let named = try NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts())
+        let named = try NamedClient(
+            PassedClient(connection: nil, process: descriptor), ofDoorOf: getuid(), facts: KernelFacts())
         let clients = DoorClients(quota: stage.quota)
         let first = try clients.enter(named) { try stage.client(named) }
         let context = try first.client.contexts.open(keepingFactors: false)
@@ -119,7 +121,8 @@ struct DoorClientRaceTests {
         let clients = DoorClients(quota: SlowRequestQuota(ShareLimits(ofProgram: 1000, total: 1000)))
         let others = try (0...SessionLimits.clientCount).map { _ in try Self.client() }
         let named = try others.map {
-            try NamedClient(PassedClient(connection: nil, process: $0.descriptor), facts: KernelFacts())
+            try NamedClient(
+                PassedClient(connection: nil, process: $0.descriptor), ofDoorOf: getuid(), facts: KernelFacts())
         }
         var stays = try named.dropLast().map { named in try clients.enter(named) { try stage.client(named) } }
         #expect(stays.count == SessionLimits.clientCount)
@@ -135,7 +138,7 @@ struct DoorClientRaceTests {
         let stage = try Stage()
         let (process, descriptor) = try Self.client()
         let client = try stage.client(
-            NamedClient(PassedClient(connection: nil, process: descriptor), facts: KernelFacts()))
+            NamedClient(PassedClient(connection: nil, process: descriptor), ofDoorOf: getuid(), facts: KernelFacts()))
         let quota = SlowRequestQuota(ShareLimits(ofProgram: 1, total: 10))
         let requests = SlowRequests(quota: quota, readings: quota, program: stage.program.ofOwner)
         let gate = DispatchSemaphore(value: 0)
@@ -225,8 +228,10 @@ private final class InterruptedFacts: CallerFacts {
 
     var areOfCallersAccount: Bool { kernel.areOfCallersAccount }
 
-    func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
-        InterruptedProcess(try kernel.hold(processID, pidfd), self)
+    func hold(
+        _ processID: Int32, _ pidfd: SharedDescriptor?, of userID: UInt32?
+    ) throws(FactFailure) -> any HeldProcess {
+        InterruptedProcess(try kernel.hold(processID, pidfd, of: userID), self)
     }
 
     func terminal(behind descriptor: CInt) -> TerminalFact? { kernel.terminal(behind: descriptor) }
@@ -263,6 +268,7 @@ private final class InterruptedProcess: HeldProcess {
     func isInOwnNamespace() throws(FactFailure) -> Bool { try process.isInOwnNamespace() }
     func userID() throws(FactFailure) -> UInt32 { try process.userID() }
     func realGroupID() throws(FactFailure) -> UInt32 { try process.realGroupID() }
+    func loginUserID() throws(FactFailure) -> UInt32? { try process.loginUserID() }
     func isInOwnUserNamespace() throws(FactFailure) -> Bool { try process.isInOwnUserNamespace() }
 
     func status() throws(FactFailure) -> ProcessStatus {

@@ -1,3 +1,4 @@
+import HelperProcesses
 import Owners
 import ProcessFacts
 import Prompting
@@ -40,12 +41,30 @@ struct SignInRightsTests {
         #expect(rights(of: SignInStage.ada.id).owner(named: "ada") == nil)
     }
 
+    /// Below `hidepid` the helper alone may tell whose login began a job of cron. A login that is not told is no login of the machine.
     @Test(
         arguments: [
-            ("1000", 1000), ("0\n", 0), ("4294967295", nil), ("", nil), ("-1", nil), ("4294967296", nil), (nil, nil),
-        ] as [(String?, UInt32?)])
-    func `the kernel says whose login began a process`(text: String?, userID: UInt32?) {
-        #expect(SignInUsers.loggedIn(text) == userID)
+            ("0::/user.slice/user-1000.slice/session-2.scope\n", .failure(.refused), 1000),
+            ("0::/system.slice/cron.service\n", .success(1000), 1000),
+            ("0::/system.slice/ssh.service\n", .success(nil), nil),
+            ("0::/system.slice/cron.service\n", .failure(.refused), SignInUsers.unknown),
+            ("0::/system.slice/cron.service\n", .failure(.absent), SignInUsers.unknown),
+            ("0::/system.slice/cron.service\n", .failure(.unreadable), SignInUsers.unknown),
+        ] as [(String, Result<UInt32?, FactFailure>, UInt32?)])
+    func `a program of root's belongs to the user below whose slice or from whose login it runs`(
+        groups: String, login: Result<UInt32?, FactFailure>, userID: UInt32?
+    ) throws {
+        var facts = PlayedFacts()
+        let status = ProcessStatus(parsing: Array(("7 (su) S 1 7 7 0 -1" + String(repeating: " 0", count: 40)).utf8))
+        facts.processes[7] = .success(
+            PlayedProcess(7) {
+                $0.controlGroups = .success(groups)
+                $0.loginUserID = login
+                if let status { $0.status = .success(status) }
+            })
+        let ends = try ChannelEnds()
+        let peer = PeerCredentials(processID: 7, userID: 0, groupID: 0)
+        #expect(Self.users.behind(UnixSocket(owning: ends.daemon), peer, facts) == userID)
     }
 
     // MARK: typed secrets of users
@@ -143,6 +162,7 @@ struct SignInRightsTests {
         func isInOwnUserNamespace() throws(FactFailure) -> Bool { true }
         func userID() throws(FactFailure) -> UInt32 { 0 }
         func realGroupID() throws(FactFailure) -> UInt32 { throw .unreadable }
+        func loginUserID() throws(FactFailure) -> UInt32? { throw .unreadable }
         func controlGroups() throws(FactFailure) -> String {
             guard let groups else { throw .unreadable }
             return groups

@@ -17,10 +17,12 @@ public struct PlayedFacts: CallerFacts {
 
     public init() {}
 
-    public func hold(_ processID: Int32, _ pidfd: SharedDescriptor?) throws(FactFailure) -> any HeldProcess {
+    public func hold(
+        _ processID: Int32, _ pidfd: SharedDescriptor?, of userID: UInt32?
+    ) throws(FactFailure) -> any HeldProcess {
         if let played = processes[processID] { return try played.get() }
         guard !areOthersAbsent else { throw .absent }
-        return try kernel.hold(processID, pidfd)
+        return try kernel.hold(processID, pidfd, of: userID)
     }
 
     public func terminal(behind descriptor: CInt) -> TerminalFact? { terminal ?? kernel.terminal(behind: descriptor) }
@@ -47,6 +49,7 @@ public final class PlayedProcess: HeldProcess {
         public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
         public var userID: Result<UInt32, FactFailure> = .success(getuid())
         public var realGroupID: Result<UInt32, FactFailure> = .success(getgid())
+        public var loginUserID: Result<UInt32?, FactFailure> = .success(nil)
         public var status: Result<ProcessStatus, FactFailure> = .failure(.unreadable)
         public var controlGroups: Result<String, FactFailure> = .success("0::/\n")
         public var exit: Result<SharedDescriptor, FactFailure> = .failure(.absent)
@@ -78,6 +81,7 @@ public final class PlayedProcess: HeldProcess {
             facts.isInOwnUserNamespace = .failure(.absent)
             facts.userID = .failure(.absent)
             facts.realGroupID = .failure(.absent)
+            facts.loginUserID = .failure(.absent)
             facts.status = .failure(.absent)
             facts.controlGroups = .failure(.absent)
         }
@@ -96,6 +100,7 @@ public final class PlayedProcess: HeldProcess {
     public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
     public func realGroupID() throws(FactFailure) -> UInt32 { try now.realGroupID.get() }
+    public func loginUserID() throws(FactFailure) -> UInt32? { try now.loginUserID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }
     public func controlGroups() throws(FactFailure) -> String { try now.controlGroups.get() }
     /// One of its own for each caller, as the kernel gives: who waits for it would else end the wait of another.
