@@ -279,7 +279,7 @@ package final class Session: Sendable {
             case .connection: try answer(request)
             case .own: try startSlow(request)
             case .ownForReading: try read(request)
-            case .waiting: try slow.startWaiting(request.id) { [self] in answerSlowly(request, $0) }
+            case .waiting: try startWaiting(request)
             case .connectionUnlessEnclaveIsSlow:
                 if services.isEnclaveImmediate { try answer(request) } else { try startSlow(request) }
             case .connectionUnlessAsking:
@@ -291,6 +291,12 @@ package final class Session: Sendable {
             try send(refusal, to: request.id)
             if refusal.code == .callerChanged || refusal.code == .versionMismatch { throw refusal }
         }
+    }
+
+    private func startWaiting(_ request: IncomingRequest) throws {
+        try slow.startWaiting(request.id) { [self] in answerSlowly(request, $0) }
+        // It may have been sent before the end and read behind it. Nobody would end its wait.
+        if isFinishing.load(ordering: .sequentiallyConsistent) { slow.cancelWaiting(.connectionEnded) }
     }
 
     private func admit(_ request: IncomingRequest) throws {

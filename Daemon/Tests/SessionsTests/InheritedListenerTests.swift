@@ -1,16 +1,20 @@
-import BrokerTestSupport
+import AccessControl
 import Callers
+import Crypto
+import Dispatch
 import Foundation
 import Glibc
 import OstiaryMessages
 import OstiaryWire
 import Owners
+import SecretMemory
 import StoreTestSupport
 import TerminalTestSupport
 import Testing
 import UnixSocket
 
 @testable import Broker
+@testable import BrokerTestSupport
 @testable import Sessions
 
 /// A server at a socket that outlives it, as the service manager's does.
@@ -27,10 +31,11 @@ struct InheritedListenerTests {
     }
 
     /// A server that inherits the socket, with a descriptor of its own, as another process would.
-    private func server() throws -> Server {
+    private func server(of fixture: BrokerFixture? = nil) throws -> Server {
         let number = dup(listener.number)
         let server = try Server(
-            inheriting: UnixSocket.inherited(number), broker: fixture.broker, owners: .only(SystemUser.current()))
+            inheriting: UnixSocket.inherited(number), broker: (fixture ?? self.fixture).broker,
+            owners: .only(SystemUser.current()))
         #expect(fcntl(number, F_GETFD) & FD_CLOEXEC != 0)
         return server
     }
@@ -66,6 +71,45 @@ struct InheritedListenerTests {
             guard case .status = try client.answer().body else { throw TestClient.UnexpectedAnswer() }
             #expect(throws: FrameWriteError.self) { try client.send(.status(.init())) }
         }
+    }
+
+    /// The connection's thread makes the signature meanwhile, and reads the wait afterwards.
+    @Test func `a wait that was sent before its end and is read behind it is refused, and holds nothing up`() throws {
+        let interlude = Interlude()
+        let fixture = try BrokerFixture(around: { InterludeEnclave(enclave: $0, interlude: interlude) })
+        let server = try server(of: fixture)
+        run(server)
+        let client = try TestClient(socketPath: path)
+        let context = try client.openContext()
+        let right = try client.create("right", AccessControl(availability: .always, using: .unrestricted))
+        try client.authorize(rightID: right.rightID, in: context)
+        // The end of another connection would end the wait for it.
+        guard case .grantEnds(let ends) = try client.call(.awaitGrantEnd(.with { $0.connection = client.nonce })).body
+        else { throw TestClient.UnexpectedAnswer() }
+        let (isUsed, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        interlude.next {
+            isUsed.signal()
+            _ = isDone.wait(timeout: .now() + 120)
+        }
+        let signature = WireRequest.OneOf_Body.sign(
+            .with {
+                ($0.contextID, $0.rightID) = (context, right.rightID)
+                $0.algorithm = "algid:sign:ECDSA:digest-X962:SHA256"
+            })
+        try client.send(signature, tail: SecretBytes(bytes: Data(SHA256.hash(data: Data()))))
+        #expect(isUsed.wait(timeout: .now() + 120) == .success)
+        let id = try client.send(
+            .awaitGrantEnd(.with { ($0.connection, $0.known) = (client.nonce, ends.number) }))
+        let threads = Threads<Void>()
+        threads.start { server.stop(finishSeconds: 60) }
+        try eventually("the server takes no more") { (try? client.send(.status(.init()))) == nil }
+        let begin = ContinuousClock.now
+        isDone.signal()
+        _ = threads.wait()
+        #expect(ContinuousClock.now - begin < .seconds(40))
+        var answer = try client.answer()
+        while answer.id != id { answer = try client.answer() }
+        #expect(answer.refused != nil)
     }
 
     @Test func `says whether its thread accepts`() throws {
