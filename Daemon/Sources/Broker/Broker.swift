@@ -87,14 +87,16 @@ package final class Broker: RequestHandler {
     package var canReadStore: Bool { (try? vault.read { try $0.verifyStoreRecord() }) != nil }
 
     /// Ends all grants, wipes every key and anchors the log. Nothing is answered afterwards.
-    package func close() {
+    ///
+    /// - Parameter isIdle: false when something besides sessions may still use the store.
+    package func close(isIdle: Bool = true) {
         services.environment.stop()
         sharedLogind.withLock { $0 }?.stop()
         opened.owners.closeAll()
         sessions.endAllGrants()
         services.grantEnds.finish()
         // A session that was given up may be reading the store, which must not be closed under it; the process's end does that.
-        opened.close(isIdle: sessions.isEmpty)
+        opened.close(isIdle: isIdle && sessions.isEmpty)
     }
 
     // MARK: answering

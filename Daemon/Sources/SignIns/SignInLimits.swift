@@ -20,8 +20,9 @@ enum SignInLimits {
     static let endMilliseconds: CInt = 1_000
     /// Messages that are read and dropped then. A module sends one at most.
     static let lateMessageCount = 4
-    /// How long the daemon's end waits for sign-ins: a change of the passcode is carried out.
-    static let endSeconds = 10
+    /// How long the daemon's end waits for sign-ins, from its beginning on: a change of the passcode is carried out. Sessions end meanwhile.
+    /// `TimeoutStopSec=` of `ostiaryd.service` is longer, so that the log is anchored afterwards.
+    static let endSeconds = 5
     /// From this many wrong passcodes in a row on, a program of the user may not have one tried: it could be any of theirs.
     static let triesOfUser: UInt32 = 3
     /// The same for all sign-ins. Everybody at the machine can type at the login, and everybody in the network at `sshd`. So they get the

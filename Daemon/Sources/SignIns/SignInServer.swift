@@ -18,7 +18,8 @@ package final class SignInServer: Sendable {
         var running: [ObjectIdentifier: SignInConversation] = [:]
         /// Who runs those programs of root that are not the machine's own.
         var behind: [ObjectIdentifier: UInt32] = [:]
-        var isStopped = false
+        /// Until when the end waits; nil before it.
+        var deadline: DispatchTime?
     }
 
     private let listener: UnixSocket
@@ -57,17 +58,27 @@ package final class SignInServer: Sendable {
         }
     }
 
-    /// Accepts no more, ends all questions, and waits for what must be carried out. Safe from any thread but a conversation's.
-    package func stop() {
-        let conversations = state.withLock { state in
-            state.isStopped = true
-            return Array(state.running.values)
+    /// Accepts no more, and ends all questions. Waits for nothing. The time of ``stop()`` begins.
+    package func beginStop() { _ = begunStop() }
+
+    private func begunStop() -> DispatchTime {
+        let (conversations, deadline) = state.withLock { state in
+            let deadline = state.deadline ?? .now() + .seconds(SignInLimits.endSeconds)
+            state.deadline = deadline
+            return (Array(state.running.values), deadline)
         }
         ending.cancel()
         for conversation in conversations { conversation.end() }
-        if running.wait(timeout: .now() + .seconds(SignInLimits.endSeconds)) != .success {
-            parts.services.log.warning("a sign-in did not end in time")
-        }
+        return deadline
+    }
+
+    /// Accepts no more, ends all questions, and waits for what must be carried out. Safe from any thread but a conversation's.
+    ///
+    /// - Returns: false when a sign-in still runs. It may use the store.
+    @discardableResult package func stop() -> Bool {
+        guard running.wait(timeout: begunStop()) != .success else { return true }
+        parts.services.log.warning("a sign-in did not end in time")
+        return false
     }
 
     /// - Returns: false when the server ends.
@@ -104,7 +115,7 @@ package final class SignInServer: Sendable {
 
     private func add(_ conversation: SignInConversation) -> Bool {
         state.withLock { state in
-            guard !state.isStopped, Self.hasPlace(for: conversation.peer, among: state.running.values.map(\.peer))
+            guard state.deadline == nil, Self.hasPlace(for: conversation.peer, among: state.running.values.map(\.peer))
             else {
                 return false
             }

@@ -49,9 +49,11 @@ struct SystemDaemon {
         signals.wait()
         ServiceNotification.stopping.send()
         withExtendedLifetime(watchdog) {}
-        signIns?.stop()
+        // Side by side: the service manager kills a daemon whose end takes longer than TimeoutStopSec=, and the log would not be anchored.
+        signIns?.beginStop()
         server.stop()
-        broker.close()
+        let isIdle = signIns?.stop() ?? true
+        broker.close(isIdle: isIdle)
         lock.release()
         log.notice("ended")
         // Not exit(3): a session that did not end in time may still use what exit(3) tears down.

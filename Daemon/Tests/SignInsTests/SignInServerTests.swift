@@ -1,9 +1,11 @@
 import AccessControl
+import Dispatch
 import Foundation
 import Glibc
 import OstiaryMessages
 import OwnerKeys
 import Owners
+import Passcodes
 import ProcessFacts
 import PromptProtocol
 import Prompting
@@ -18,6 +20,7 @@ import Vault
 @testable import Authenticators
 @testable import Broker
 @testable import BrokerTestSupport
+@testable import Sessions
 @testable import SignIns
 
 /// Sign-ins through the daemon's socket, against a module that does what the test says.
@@ -415,6 +418,44 @@ struct SignInServerTests {
         try stage.restartServer()
         #expect(try waiting.receive() == Message.hello)
         #expect(try stage.answer(Message.query(), typing: BrokerFixture.passcode) == Message.ok)
+    }
+
+    @Test func `a sign-in that does not end is waited for from the beginning of the end, while sessions end`() throws {
+        let stage = try SignInStage()
+        let (begun, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let path = stage.fixture.folder.path("held.socket")
+        let server = try SignInServer(
+            listening: SignInStage.listen(at: path), services: stage.fixture.broker.services,
+            sessions: SeatedPerson(), prompts: PromptConfiguration(), policy: PasscodePolicy(exposure: .offline),
+            users: SignInUsers(
+                peer: { PeerCredentials(processID: try $0.peerCredentials().processID, userID: 0, groupID: 0) },
+                named: { _ in
+                    begun.signal()
+                    gate.wait()
+                    return nil
+                }, numbered: { _ in nil }, behind: { _, _, _ in nil }))
+        Thread { server.run() }.start()
+        let module = try ScriptedModule(connectedTo: path)
+        #expect(try module.receive() == Message.hello)
+        try module.send(Message.query())
+        begun.wait()
+        server.beginStop()
+        Thread.sleep(forTimeInterval: 3)
+        let begin = ContinuousClock.now
+        #expect(!server.stop(), "the store is not closed under it")
+        #expect(ContinuousClock.now - begin < .seconds(SignInLimits.endSeconds - 1))
+        gate.signal()
+        try eventually("it has ended") { server.stop() }
+    }
+
+    /// Otherwise the service manager kills the daemon before the log is anchored.
+    @Test func `what the daemon's end waits for leaves half of the service manager's time`() throws {
+        let file = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../packaging/system/units/ostiaryd.service").standardizedFileURL
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("TimeoutStopSec=") })
+        let seconds = try #require(Int(line.dropFirst("TimeoutStopSec=".count)))
+        #expect(2 * max(SignInLimits.endSeconds, SessionLimits.finishSeconds + SessionLimits.endSeconds) <= seconds)
     }
 }
 

@@ -77,7 +77,7 @@ final class SignInStage {
     }
 
     /// A socket that keeps messages apart, as the service manager makes it and the daemon takes it over.
-    private static func listen(at path: String) throws -> UnixSocket {
+    static func listen(at path: String) throws -> UnixSocket {
         let number = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         let descriptor = try Descriptor(number, from: "socket")
         guard ostiary_bind_private(descriptor.number, path) == 0, Glibc.listen(descriptor.number, 64) == 0 else {
