@@ -58,7 +58,7 @@ public enum SensorRefusal: Error, Equatable, Sendable {
     case withoutSession
     /// systemd-logind does not tell.
     case unknownSession
-    /// The configuration lets neither finger nor face answer on this terminal.
+    /// The settings, which need not stand in a file, let neither finger nor face answer on this terminal.
     case terminalForbidden
 
     /// The refusal as the rest of a sentence for a person.
@@ -69,7 +69,7 @@ public enum SensorRefusal: Error, Equatable, Sendable {
         case .sessionLocked: "your session is locked"
         case .withoutSession: "the program runs in no session of yours"
         case .unknownSession: "systemd-logind does not tell whether you sit at this machine"
-        case .terminalForbidden: "ostiaryd.conf does not let this sensor answer on the terminal"
+        case .terminalForbidden: "the daemon's settings do not let this sensor answer on the terminal"
         }
     }
 }

@@ -88,7 +88,7 @@ struct HelperDisplays: DisplayConnecting {
         // A compositor in a window of an X session would hide the question in that window.
         if desktop?.isX11 == true { return try x11(named: desktop?.x11Display) }
         do { return .wayland(try wayland()) } catch {
-            guard error == .none else { throw error }
+            guard error == .noneOfSession else { throw error }
             return try x11(named: desktop?.x11Display)
         }
     }
@@ -136,7 +136,7 @@ struct HelperDisplays: DisplayConnecting {
     ) throws(DisplayRefusal) -> UnixSocket {
         switch answer.result {
         case .connected: break
-        case .absent: throw .none
+        case .absent: throw .noneOfSession
         case .refused: throw .noAnswer
         case .otherOwner: throw .otherOwner
         case .several: throw .several

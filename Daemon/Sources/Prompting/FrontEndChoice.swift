@@ -112,7 +112,7 @@ struct FrontEndChoice {
         if verifiedTerminal != nil, !isTyped, !isTerminalForSensors { return .sensorRefused(.terminalForbidden) }
         if case .failure(let refusal) = terminal { return .terminalRefused(refusal) }
         // Name the reason only for a display that exists. Without one, nobody can be asked.
-        if let displayRefusal, displayRefusal != .none, displayRefusal != .noActiveSession {
+        if let displayRefusal, ![.none, .noneOfSession, .noActiveSession].contains(displayRefusal) {
             return .displayRefused(displayRefusal)
         }
         if let placeRefusal { return .placeRefused(placeRefusal) }

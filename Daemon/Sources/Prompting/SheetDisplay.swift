@@ -8,6 +8,8 @@ import UnixSocket
 public enum DisplayRefusal: Error, Equatable, Sendable {
     /// Neither the configuration nor the user's session names a display.
     case none
+    /// The user's session has no display. For the machine's daemon, whose configuration may name none.
+    case noneOfSession
     /// The user has no active session at this machine.
     case noActiveSession
     /// The display's server belongs to another user.
@@ -27,6 +29,7 @@ public enum DisplayRefusal: Error, Equatable, Sendable {
     public var words: String {
         switch self {
         case .none: "neither ostiaryd.conf nor the desktop session names one"
+        case .noneOfSession: "your desktop session has none that answers the daemon's helper"
         case .noActiveSession: "you have no active session at this machine"
         case .otherOwner: "it belongs to another user"
         case .noAnswer: "it does not answer"

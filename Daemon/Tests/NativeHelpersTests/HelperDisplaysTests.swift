@@ -39,7 +39,7 @@ struct HelperDisplaysTests {
     }
 
     /// Without a compositor X servers are looked for, and their folder must be root's. A user's test makes one of its own.
-    private let withoutWayland = geteuid() == 0 ? "none" : "otherOwner"
+    private let withoutWayland = geteuid() == 0 ? "noneOfSession" : "otherOwner"
 
     /// As the sheet reads them, through the name of its descriptor.
     private func text(of descriptor: SharedDescriptor) -> String {
@@ -112,8 +112,12 @@ struct HelperDisplaysTests {
         #expect(find(displays, x11) == "x11 :3 cookie")
         #expect(find(displays) == "wayland", "the session is none of X11")
         let other = Sessions(session: ForegroundSession(seat: "seat0", isX11: true, x11Display: ":4"))
-        #expect(find(displays, other) == "none")
+        #expect(find(displays, other) == "noneOfSession")
         withExtendedLifetime(listeners) {}
+    }
+
+    @Test func `the words for no display name no file, in which the machine's daemon takes none`() {
+        #expect(!DisplayRefusal.noneOfSession.words.contains("ostiaryd.conf"))
     }
 
     @Test func `without the helper there is no display`() throws {

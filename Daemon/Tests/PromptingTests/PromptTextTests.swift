@@ -296,6 +296,7 @@ import UnixSocket
 
     @Test(arguments: [
         (DisplayRefusal.none, PromptUnavailability.notInteractive), (.noActiveSession, .notInteractive),
+        (.noneOfSession, .notInteractive),
         (.otherOwner, .displayRefused(.otherOwner)), (.noAnswer, .displayRefused(.noAnswer)),
         (.notInstalled, .displayRefused(.notInstalled)),
     ]) func `a display that cannot be used is said, none at all is not`(

@@ -58,6 +58,10 @@ extension RealPromptTests {
             #expect(!asking.isShown)
         }
 
+        @Test func `the words for a terminal without sensors name no file, which need not be there`() {
+            #expect(!SensorRefusal.terminalForbidden.words.contains("ostiaryd.conf"))
+        }
+
         private func expectSensor(beside asking: Asking) throws {
             terminal.waitFor("Passcode: ")
             #expect(terminal.shows("or your finger"))
