@@ -1,3 +1,4 @@
+import AccessControl
 import Foundation
 import Glibc
 import OstiaryMessages
@@ -32,6 +33,20 @@ import Testing
         #expect(daemon.wait() == .exited(0), "\(stage.standardError)")
     }
 
+    private func makeRight(_ name: String) throws {
+        try serve { client in
+            let answer = try client.ask(.createRight(name, .unrestricted))
+            #expect(answer.right != nil)
+        }
+    }
+
+    private func expectRight(_ name: String) throws {
+        try serve { client in
+            let answer = try client.ask(.findRight(name))
+            #expect(answer.right != nil)
+        }
+    }
+
     /// Starts a daemon that must refuse; returns its message.
     private func refusal() throws -> String {
         let before = stage.standardError.count
@@ -64,9 +79,12 @@ import Testing
 
     /// The older copy, with a right that the newest one has not, lies in the place of the newest one.
     private func putBackOlder() throws {
-        try serve { #expect(try $0.ask(.createRight("old", .unrestricted)).right != nil) }
+        try makeRight("old")
         try keepState(as: "older")
-        try serve { #expect(try $0.ask(.removeRight("old")).isDone) }
+        try serve { client in
+            let answer = try client.ask(.removeRight("old"))
+            #expect(answer.isDone)
+        }
         try keepState(as: "newest")
         try putBack("older")
     }
@@ -82,8 +100,9 @@ import Testing
         let line = try line(in: report)
         try accept(line + "\n")
         try serve { client in
-            #expect(try client.ask(.findRight("old")).right != nil)
-            #expect(try client.log().contains { $0.event == "store.accept" })
+            let (answer, events) = (try client.ask(.findRight("old")), try client.log().map(\.event))
+            #expect(answer.right != nil)
+            #expect(events.contains("store.accept"), "\(events)")
         }
         #expect(stage.standardError.contains("root accepted this copy of the store as the newest"))
         // The file is there still, and accepts nothing more: neither the former newest copy nor the same older one.
@@ -101,7 +120,7 @@ import Testing
             #expect(try refusal().contains(notTheNewest), "\(text)")
         }
         try accept(line)
-        try serve { #expect(try $0.ask(.findRight("old")).right != nil) }
+        try expectRight("old")
     }
 
     @Test func `a file that others may write accepts nothing`() throws {
@@ -113,12 +132,12 @@ import Testing
     }
 
     @Test func `a copy whose counter was removed is accepted the same way`() throws {
-        try serve { #expect(try $0.ask(.createRight("kept", .unrestricted)).right != nil) }
+        try makeRight("kept")
         let index = try #require(try tpm.tool("tpm2_getcap", "handles-nv-index").firstMatch(of: /0x[0-9A-F]+/))
         try tpm.tool("tpm2_nvundefine", "-C", "o", String(index.0))
         let report = try refusal()
         #expect(report.contains("somebody removed it"), "\(report)")
         try accept(line(in: report))
-        for _ in 1...2 { try serve { #expect(try $0.ask(.findRight("kept")).right != nil) } }
+        for _ in 1...2 { try expectRight("kept") }
     }
 }
