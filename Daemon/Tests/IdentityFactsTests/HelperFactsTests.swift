@@ -234,7 +234,7 @@ struct HelperFactsTests {
             return text
         }
         let held = HelpedProcess(
-            try ProcessFolder(of: program, nil), helper.helper, mounts, freshness: .seconds(1))
+            try ProcessFolder(of: program, nil), of: nil, helper.helper, mounts, freshness: .seconds(1))
         let file = try held.executable()
         #expect(try held.name(of: file) == ExecutedName(path: "/usr/bin/true", isTrue: false))
     }
