@@ -50,7 +50,8 @@ struct IdentityHelperTests {
     private func login(of processID: pid_t) throws -> UInt32? {
         let path = "/proc/\(processID)/loginuid"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        return try #require(UInt32(String(contentsOfFile: path, encoding: .ascii)))
+        let number = try UInt32(String(contentsOfFile: path, encoding: .ascii))
+        return try #require(number)
     }
 
     private func withoutMount(_ answer: Answer) -> [UInt8] {
