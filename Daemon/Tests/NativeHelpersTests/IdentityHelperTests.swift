@@ -50,7 +50,8 @@ struct IdentityHelperTests {
     private func login(of processID: pid_t) throws -> UInt32? {
         let path = "/proc/\(processID)/loginuid"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        let number = try UInt32(String(contentsOfFile: path, encoding: .ascii))
+        let text = try String(contentsOfFile: path, encoding: .ascii)
+        let number: UInt32? = UInt32(text)
         return try #require(number)
     }
 
