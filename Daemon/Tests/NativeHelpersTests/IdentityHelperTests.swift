@@ -50,9 +50,8 @@ struct IdentityHelperTests {
     private func login(of processID: pid_t) throws -> UInt32? {
         let path = "/proc/\(processID)/loginuid"
         guard FileManager.default.fileExists(atPath: path) else { return nil }
-        let text = try String(contentsOfFile: path, encoding: .ascii)
-        let number: UInt32? = UInt32(text)
-        return try #require(number)
+        let number: UInt32 = try #require(UInt32(String(contentsOfFile: path, encoding: .ascii)))
+        return number
     }
 
     private func withoutMount(_ answer: Answer) -> [UInt8] {
