@@ -11,6 +11,7 @@ import PromptProtocol
 import Prompting
 import SecretMemory
 import Settings
+import StoreTestSupport
 import Synchronization
 import TerminalTestSupport
 import Testing
