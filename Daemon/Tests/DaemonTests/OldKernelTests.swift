@@ -26,7 +26,7 @@ struct OldKernelTests {
             "/usr/bin/strace",
             [
                 "-f", "-p", "\(daemon.processID)", "-o", trace, "-e", "trace=getsockopt", "-e",
-                "inject=getsockopt:error=ENOPROTOOPT:when=3+",
+                "inject=getsockopt:error=ENOPROTOOPT:when=2+",
             ])
         try eventually("every thread is traced") { try Self.areAllThreadsTraced(of: daemon.processID) }
     }
