@@ -20,8 +20,8 @@ struct OldKernelTests {
         let daemon = try DaemonProcess(in: folders)
         self.daemon = daemon
         trace = folders.root.path("trace")
-        // A session's thread asks for the peer's credentials first, for the account and for the caller, and for its pidfd from
-        // then on.
+        // Of each thread every call but the first is refused. A session's thread asks for the peer's credentials, and then for its
+        // pidfd. The thread that accepts asks for the credentials once for each connection, so a test makes one while it is traced.
         tracer = try SpawnedProcess(
             "/usr/bin/strace",
             [
@@ -83,11 +83,11 @@ struct OldKernelTests {
         let thief = try RawClient(caller.connection)
         try thief.send(.status)
         #expect(try thief.isEndedByDaemon)
+        try expectOldKernel()
         let reader = try daemon.client()
         try eventually("the log tells of it") {
             try reader.log().contains { $0.event == "connect" && $0.reason == "foreign-sender" }
         }
-        try expectOldKernel()
     }
 
     @Test func `a connection ends with its process, though another one keeps it`() throws {
