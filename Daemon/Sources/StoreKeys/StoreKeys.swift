@@ -13,17 +13,16 @@ public import SecretMemory
 ///
 /// Format: `Documentation/formats/store-keys.md`.
 public struct StoreKeys: Sendable {
-    /// HMAC states that have taken only a key; copied for each code.
-    private let codes: HMAC<SHA256>
-    private let digests: HMAC<SHA256>
+    private let codes: KeyedDigest
+    private let digests: KeyedDigest
     private let record: SymmetricKey
 
     /// The first bytes of every record.
     private static let recordHead = Data([1, 1, 3])
 
     public init(_ root: borrowing RootSecret) {
-        codes = HMAC(key: root.key(.codes))
-        digests = HMAC(key: root.key(.digests))
+        codes = KeyedDigest(key: root.key(.codes))
+        digests = KeyedDigest(key: root.key(.digests))
         record = root.key(.records)
     }
 
@@ -31,26 +30,29 @@ public struct StoreKeys: Sendable {
 
     /// A 32-byte code over `message` that only these keys can make.
     public func authenticationCode(for message: Data, label: String) -> Data {
-        Data(Self.code(for: message, label, keyed: codes))
+        Data(codes.code(over: Self.input(message, label)))
     }
 
     /// Whether `code` is the code of `message`; takes the same time whichever byte differs.
     public func isValid(_ code: Data, for message: Data, label: String) -> Bool {
-        Self.code(for: message, label, keyed: codes) == code  // The library compares a code with data in constant time.
+        codes.isValid(code, over: Self.input(message, label))
     }
 
     /// A 32-byte digest for searching by equality: always the same for the same input in this store, and meaningless in
     /// any other.
-    public func digest(_ value: Data, label: String) -> Data { Data(Self.code(for: value, label, keyed: digests)) }
+    public func digest(_ value: Data, label: String) -> Data { Data(digests.code(over: Self.input(value, label))) }
 
-    /// HMAC-SHA256 over `UInt16 length of label || label || message`. So two different pairs never give the same input.
-    private static func code(for message: Data, _ label: String, keyed: HMAC<SHA256>) -> HMAC<SHA256>.MAC {
+    /// The input of a code: `UInt16 length of label || label || message`. So two different pairs never give the same input.
+    private static func input(_ message: Data, _ label: String) -> [UInt8] {
         let label = label.utf8
         precondition(label.count <= UInt16.max, "a label is a short constant")
-        var code = keyed
-        code.update(data: [UInt8(label.count >> 8), UInt8(label.count & 0xff)] + label)
-        code.update(data: message)
-        return code.finalize()
+        var input: [UInt8] = []
+        input.reserveCapacity(2 + label.count + message.count)
+        input.append(UInt8(label.count >> 8))
+        input.append(UInt8(label.count & 0xff))
+        input.append(contentsOf: label)
+        unsafe message.withUnsafeBytes { unsafe input.append(contentsOf: $0) }
+        return input
     }
 
     // MARK: records

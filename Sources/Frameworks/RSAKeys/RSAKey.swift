@@ -1,6 +1,5 @@
 // swift-crypto's RSA leaves out what Apple's algorithm names include: SHA-224, OAEP beyond SHA-256, DigestInfo and plain
-// numbers. BoringSSL, which swift-crypto carries and links into every program that uses it, has them. Only this module and
-// SHA224.swift of KeyAlgorithms reach past swift-crypto's own API.
+// numbers. BoringSSL, which swift-crypto carries and links into every program that uses it, has them (decision 0110).
 @_implementationOnly import CCryptoBoringSSL
 package import Foundation
 package import SecretMemory

@@ -1,5 +1,5 @@
 // swift-crypto has no public SHA-224, and Apple's algorithm names include it. BoringSSL, which swift-crypto carries and
-// links into every program that uses it, has one. Only this file and the module RSAKeys reach past swift-crypto's own API.
+// links into every program that uses it, has one. Which files reach past swift-crypto's own API, and why: decision 0110.
 @_implementationOnly import CCryptoBoringSSL
 import Crypto
 import Foundation

@@ -1,5 +1,4 @@
 public import Crypto
-public import Foundation
 @_exported public import SecretBuffers
 
 extension SymmetricKey {
@@ -14,11 +13,5 @@ extension SecretBytes {
     public init(_ key: SymmetricKey) {
         self.init(zeroed: key.bitCount / 8)
         key.withUnsafeBytes { bytes in withUnsafeMutableBytes { unsafe $0.copyMemory(from: bytes) } }
-    }
-
-    /// HKDF-SHA256 of this secret: a key for one use, named by `label`. Secrets are never used raw.
-    public borrowing func derivedKey(label: String, salt: Data = Data(), byteCount: Int = 32) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(self), salt: salt, info: Array(label.utf8), outputByteCount: byteCount)
     }
 }

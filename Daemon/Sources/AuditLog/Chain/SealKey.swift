@@ -9,9 +9,8 @@ import SecretMemory
 /// on earlier would not stop anybody who can open the anchor.
 struct SealKey: ~Copyable, Sendable {
     private let bytes: SecretBytes
-    /// HMAC's state after taking the key. It is made once, because that costs more than sealing. The library wipes it
-    /// with the last copy.
-    private let keyed: HMAC<SHA256>
+    /// Wiped with the key.
+    private let keyed: KeyedDigest
     /// Whether a record was sealed with it.
     private(set) var isUsed = false
 
@@ -26,9 +25,7 @@ struct SealKey: ~Copyable, Sendable {
     /// A key that has sealed no record yet, such as one from ``copy()``.
     init(_ bytes: consuming SecretBytes) {
         precondition(bytes.count == Self.byteCount, "a key of the log has the size of a digest")
-        // HMAC pads a key with zeros to the hash's block size (RFC 2104, section 2), in memory that nobody wipes.
-        let padding = SecretBytes(zeroed: SHA256.blockByteCount - Self.byteCount)
-        keyed = HMAC(key: SymmetricKey(SecretBytes(joining: bytes, padding)))
+        keyed = KeyedDigest(key: SymmetricKey(bytes))
         self.bytes = bytes
     }
 
@@ -37,13 +34,7 @@ struct SealKey: ~Copyable, Sendable {
 
     /// Writes the MAC of a record. `message` is the head before the record and then its payload.
     borrowing func writeCode(over message: UnsafeRawBufferPointer, to code: UnsafeMutableRawBufferPointer) {
-        unsafe self.code(over: message).withUnsafeBytes { unsafe code.copyMemory(from: $0) }
-    }
-
-    private borrowing func code(over message: UnsafeRawBufferPointer) -> HMAC<SHA256>.MAC {
-        var code = keyed
-        unsafe code.update(data: message)
-        return code.finalize()
+        unsafe keyed.writeCode(over: message, to: code)
     }
 
     /// Remembers that a record was sealed with it and written.
@@ -60,8 +51,7 @@ struct SealKey: ~Copyable, Sendable {
         case .first: advanceIfUsed()
         case .same: guard isUsed else { return false }
         }
-        let message = head + record.payload
-        guard unsafe message.withUnsafeBytes({ unsafe code(over: $0) == record.code }) else { return false }
+        guard keyed.isValid(record.code, over: head + record.payload) else { return false }
         isUsed = true
         return true
     }
@@ -69,13 +59,10 @@ struct SealKey: ~Copyable, Sendable {
     /// Moves on to the next key, unless this one has sealed no record yet.
     mutating func advanceIfUsed() {
         guard isUsed else { return }
-        var code = keyed
-        code.update(data: Self.nextLabel)
-        var next = code.finalize()
-        self = unsafe withUnsafeMutableBytes(of: &next) { next in
-            let key = unsafe SealKey(SecretBytes(copying: UnsafeRawBufferPointer(next)))
-            unsafe explicit_bzero(next.baseAddress!, next.count)
-            return key
+        var next = SecretBytes(zeroed: Self.byteCount)
+        unsafe next.withUnsafeMutableBytes { next in
+            unsafe Self.nextLabel.withUnsafeBytes { unsafe keyed.writeCode(over: $0, to: next) }
         }
+        self = SealKey(next)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import KeyAlgorithms
 import SecretMemory
 
 /// A P-256 key that signs only what its approver approved. This code compares; the key itself would sign anything.
@@ -16,7 +17,7 @@ final class ApprovedSoftwareKey: OpenEnclaveKey {
     func signature(forDigest digest: Data) throws(EnclaveError) -> Data { throw .approvalNeeded }
 
     func signature(forDigest digest: Data, approvedBy approval: SignatureApproval) throws(EnclaveError) -> Data {
-        guard digest.count == PrecomputedDigest.byteCount else { throw .invalidDigest }
+        guard digest.count == P256SigningKey.digestByteCount else { throw .invalidDigest }
         guard approval.approver == approver, approval.digest == digest else { throw .notApproved }
         return try key.signature(forDigest: digest)
     }

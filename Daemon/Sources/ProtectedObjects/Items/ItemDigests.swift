@@ -2,18 +2,18 @@ import CanonicalEncoding
 import Crypto
 package import ExactNames
 import Foundation
+import SecretMemory
 package import StoreKeys
 package import Vault
 
 /// Makes what items are found by: digests under a key that comes from the store's keys alone, so that the store shows nobody else
 /// which accounts and services it holds. They need no class to be open: what is locked can be found and deleted.
 package struct ItemDigests: Sendable {
-    /// Has taken the key and nothing else; copied for each digest, since keying costs more than a short digest.
-    private let keyed: HMAC<SHA256>
+    private let keyed: KeyedDigest
 
     package init(_ keys: StoreKeys, storeID: VaultID, owner: VaultID) {
         let key = SymmetricKey(data: keys.digest(storeID.bytes + owner.bytes, label: "ostiary.items.search.v1"))
-        keyed = HMAC(key: key)
+        keyed = KeyedDigest(key: key)
     }
 
     private enum Use: UInt8 {
@@ -28,7 +28,7 @@ package struct ItemDigests: Sendable {
         writer.write(Use.term.rawValue)
         writer.write(name == Self.group ? 0 : itemClass.rawValue)
         write(name, value, itemClass.attributes[name] ?? .blob, to: &writer)
-        return unsafe digest(of: writer).withUnsafeBytes { unsafe UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)) }
+        return keyed.code(over: writer.bytes).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
     package func term(ofGroup group: ExactName) -> UInt64 { term(Self.group, .text(group.text), of: .genericPassword) }
@@ -51,7 +51,7 @@ package struct ItemDigests: Sendable {
             let kind = itemClass.attributes[name] ?? .blob
             write(name, attributes[name] ?? kind.absent, kind, to: &writer)
         }
-        guard let uniqueness = ItemDigest(prefixOf: Array(digest(of: writer))) else {
+        guard let uniqueness = ItemDigest(prefixOf: keyed.code(over: writer.bytes)) else {
             preconditionFailure("a digest has 32 bytes")
         }
         return ItemIndex(
@@ -67,12 +67,6 @@ package struct ItemDigests: Sendable {
         if kind == .number, case .text = value { isText = true }
         writer.write(UInt8(isText ? 1 : 0))
         writer.write(value.comparedBytes, length: UInt32.self)
-    }
-
-    private func digest(of writer: CanonicalWriter) -> HMAC<SHA256>.MAC {
-        var code = keyed
-        code.update(data: writer.bytes)
-        return code.finalize()
     }
 }
 
