@@ -29,7 +29,8 @@ struct P256SigningKeyTests {
     @Test func `two signatures of one digest differ`() throws {
         let signer = try #require(Self.key(P256.Signing.PrivateKey().rawRepresentation))
         let digest = Data(SHA256.hash(data: Data()))
-        #expect(try #require(signer.signature(forDigest: digest)) != signer.signature(forDigest: digest))
+        let (first, second) = (signer.signature(forDigest: digest), signer.signature(forDigest: digest))
+        #expect(first != nil && second != nil && first != second)
     }
 
     @Test(arguments: [0, 1, 20, 31, 33, 64]) func `a digest of another size is not signed`(count: Int) throws {
