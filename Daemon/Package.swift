@@ -188,7 +188,8 @@ let package = Package(
             name: "ProtectedObjects",
             dependencies: [
                 shared, crypto, cbor, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
-                "PromptProtocol", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "Threading",
+                "PromptProtocol", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "Callers",
+                "ProcessFacts", "Threading",
             ],
             swiftSettings: strict),
         // This machine as an authenticator of relying parties.

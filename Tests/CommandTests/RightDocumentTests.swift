@@ -13,7 +13,7 @@ struct RightDocumentTests {
             accessControl: AccessControl(
                 availability: .whenUnlocked, using: try Requirement(anyOf: [.passcode, .biometry])),
             publicKey: Data([4, 1, 2]), hasSecret: true, createdAt: Date(timeIntervalSince1970: 1_769_860_800),
-            enclaveKind: "software", application: "/usr/bin/ostiary")
+            enclaveKind: "software", application: "/usr/bin/ostiary", sshConstraints: nil)
     }
 
     static let json = """

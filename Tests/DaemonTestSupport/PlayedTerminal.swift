@@ -45,7 +45,7 @@ public struct PlayedTerminal {
 
     /// Starts `process` with no signal blocked and with Ctrl-C not ignored, because a program inherits both: a worker
     /// thread blocks most signals, and a shell without job control ignores Ctrl-C in what it starts in the background.
-    private static func run(_ process: Process) throws {
+    static func run(_ process: Process) throws {
         var (none, before) = (sigset_t(), sigset_t())
         pthread_sigmask(SIG_SETMASK, &none, &before)
         let interruption = signal(SIGINT, SIG_DFL)
@@ -83,12 +83,15 @@ public struct PlayedTerminal {
     }
 
     private static func isAtPrompt(_ screen: [UInt8]) -> Bool {
-        let line = String(decoding: screen.suffix(80), as: UTF8.self).split(separator: "\n").last ?? ""
+        let line = String(decoding: screen.suffix(300), as: UTF8.self).split(separator: "\n").last ?? ""
+        // ssh-add names the file behind the word.
         return ["asscode: ", "assword: ", "Type yes to go on: "].contains { line.hasSuffix($0) }
+            || line.contains("assphrase") && line.hasSuffix(": ")
+            || line.contains("try again for") && line.hasSuffix(": ")
     }
 
     /// Both sides of a new pseudo-terminal (ptmx(4)); Swift's Glibc module shows neither posix_openpt nor ptsname.
-    private static func openTerminal() throws -> (CInt, CInt) {
+    static func openTerminal() throws -> (CInt, CInt) {
         let (setLock, getNumber): (UInt, UInt) = (0x4004_5431 /* TIOCSPTLCK */, 0x8004_5430 /* TIOCGPTN */)
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var (lock, number): (CInt, CInt) = (0, 0)

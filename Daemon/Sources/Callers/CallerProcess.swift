@@ -191,6 +191,9 @@ package final class CallerProcess: Sendable {
         }
     }
 
+    /// The file that it executed when it connected, and at each release since.
+    package var executedFile: ExecutedFile { executable }
+
     /// The caller as prompts need it.
     ///
     /// - Parameter label: the door's name for its client.

@@ -117,7 +117,7 @@ package struct CallerProgram: Equatable, Sendable {
     ]
 
     /// Whether the file is named like an interpreter, with or without a version and a variant behind (`python3.11`).
-    static func isInterpreter(_ path: String) -> Bool {
+    package static func isInterpreter(_ path: String) -> Bool {
         let name = PathName.last(of: path)
         // The dynamic loader and the emulators run any program that they get as an argument.
         if ["ld-", "ld.so", "qemu-"].contains(where: name.hasPrefix) { return true }

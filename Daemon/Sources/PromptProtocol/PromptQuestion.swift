@@ -96,6 +96,12 @@ public struct PromptUpdate: Codable, Equatable, Sendable {
     }
 }
 
+/// For how long an answer may count, where the question lets the person choose: a lease.
+public enum PromptTerm: Codable, Equatable, Sendable {
+    case seconds(UInt32)
+    case uses(UInt32)
+}
+
 /// One question to a person: everything that is shown beside the program's name.
 public struct PromptQuestion: Codable, Equatable, Sendable {
     public let kind: PromptKind
@@ -132,6 +138,11 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isUnproved: Bool
     /// Whether the question is put at the trusted place or not at all.
     public private(set) var isAtTrustedPlace: Bool
+    /// For how long the answer may count beside this once; empty where it counts once in any case. A pinentry offers none of them.
+    public let terms: [PromptTerm]
+
+    /// The most terms of a question.
+    public static let maximumTermCount = 2
 
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
@@ -139,7 +150,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         hint: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
-        isUnproved: Bool = false, isAtTrustedPlace: Bool = false
+        isUnproved: Bool = false, isAtTrustedPlace: Bool = false, terms: [PromptTerm] = []
     ) {
         self.kind = kind
         self.sensors = sensors
@@ -157,6 +168,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.isShownInFull = isShownInFull
         self.isUnproved = isUnproved
         self.isAtTrustedPlace = isAtTrustedPlace
+        self.terms = Array(terms.prefix(Self.maximumTermCount))
     }
 
     /// The same question, put at the trusted place or not at all.

@@ -19,6 +19,8 @@ package import Vault
 package final class EvaluationContext: Sendable {
     struct Contents {
         var rights: [VaultID: RightGrant] = [:]
+        /// Objects that were authorized under a lease. The context has nothing of them: each use asks the lease.
+        var leased: Set<VaultID> = []
         var policies: [Int32: (grant: PolicyGrant, time: KeptTime)] = [:]
         var requirements: [Data: RequirementGrant] = [:]
         /// Of what has limits: those of grants that stand or have ended, and of objects that were used with what is kept.
@@ -268,7 +270,8 @@ package final class EvaluationContext: Sendable {
     func endGrant(on object: VaultID) {
         let wasHeld = contents.withLock { contents in
             contents.meters[.object(object)] = nil
-            return contents.rights.removeValue(forKey: object) != nil
+            let wasLeased = contents.leased.remove(object) != nil
+            return contents.rights.removeValue(forKey: object) != nil || wasLeased
         }
         if wasHeld { ended([]) }
     }

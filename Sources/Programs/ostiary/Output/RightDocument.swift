@@ -12,6 +12,8 @@ struct RightDocument: Encodable {
     let limits: GrantLimitsDocument?
     /// Whether the person is asked for each signature, and sees what is signed.
     let confirmsEachSignature: Bool
+    /// The greatest limits of a lease; absent where each signature is confirmed without exception, and where none is.
+    let leaseLimits: GrantLimitsDocument?
     let publicKey: Data
     let hasSecret: Bool
     let createdAt: Timestamp
@@ -20,8 +22,8 @@ struct RightDocument: Encodable {
     fileprivate let requires: String
 
     private enum CodingKeys: CodingKey {
-        case id, name, rules, availability, limits, confirmsEachSignature, publicKey, hasSecret, createdAt, enclave,
-            application
+        case id, name, rules, availability, limits, confirmsEachSignature, leaseLimits, publicKey, hasSecret, createdAt,
+            enclave, application
     }
 
     init(_ right: StoredRight) {
@@ -35,6 +37,7 @@ struct RightDocument: Encodable {
         availability = access.availability.name
         limits = access.limits.map(GrantLimitsDocument.init)
         confirmsEachSignature = access.confirmsEachSignature
+        leaseLimits = access.leaseLimits.map(GrantLimitsDocument.init)
         publicKey = right.publicKey
         hasSecret = right.hasSecret
         createdAt = Timestamp(right.createdAt)
@@ -123,6 +126,7 @@ extension RightDocument {
                 "Confirms",
                 "each signature; " + (enclave == "tpm" ? "the TPM signs only what was shown" : "the daemon checks it"))
         }
+        if let leaseLimits { table.append("Leases", leaseLimits.text) }
         table.append("Secret", hasSecret ? "yes" : "no")
         table.append("Enclave", enclave)
         table.append("Created", createdAt.localText(in: timeZone))

@@ -1,3 +1,4 @@
+import OstiaryClient
 import OstiaryMessages
 
 /// `status --json`, and the table for people.
@@ -74,8 +75,12 @@ struct StatusDocument: Encodable {
     let biometry: Biometry?
     let logRecordCount: UInt64
     let program: Program
+    /// What is open without another question; nil for a daemon that knows no leases.
+    let leases: [LeaseDocument]?
 
-    init(_ status: WireStatus) {
+    /// - Parameter leases: nil for a daemon that knows none.
+    init(_ status: WireStatus, leases: [Lease]? = nil) {
+        self.leases = leases?.map(LeaseDocument.init)
         mode =
             switch status.mode {
             case .user: "user"
@@ -116,6 +121,7 @@ extension StatusDocument {
             facts.append("Fingers", biometry.fingerText)
         }
         facts.append("Rights", rightsText)
+        for lease in leases ?? [] { facts.append("Lease", lease.summary) }
         facts.append("Audit log", logRecordCount == 1 ? "1 record" : "\(logRecordCount) records")
         let identity = IdentityLabel.explained(program.label)
         facts.append("This program", identity.isEmpty ? program.path : "\(program.path) (\(identity))")
