@@ -263,7 +263,9 @@ struct FingerMomentTests {
         let fixture = try FingerFixture()
         nonisolated(unsafe) let stack = fixture.stack
         fixture.reader.once(.beforeArming) {
-            #expect(throws: ReaderFailure.busy) { try stack.enroll(.leftThumb, skin: "second") }
+            #expect(throws: ReaderFailure.busy) {
+                try stack.enroll(.leftThumb, skin: "second", patience: .zero)
+            }
             #expect(throws: ReaderFailure.busy) {
                 try stack.fingerprintReader().withClaim(until: PollableCancellation()) {
                     (claimed) throws(ReaderFailure) in

@@ -176,9 +176,22 @@ public final class FingerprintStack {
     /// - Parameters:
     ///   - path: the reader's object; nil for the default reader.
     ///   - user: another user; this needs root.
+    ///   - patience: for a reader that another program holds. A daemon gives it back behind its answer, so that a match waits for
+    ///     nothing.
     public func enroll(
         _ finger: Finger, skin: String, at reader: VirtualReader = .verifying, path: String? = nil,
-        of user: String? = nil
+        of user: String? = nil, patience: Duration = .seconds(60)
+    ) throws {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            do { return try enrollOnce(finger, skin: skin, at: reader, path: path, of: user) } catch ReaderFailure.busy
+                where ContinuousClock.now < deadline
+            { usleep(20_000) }
+        }
+    }
+
+    private func enrollOnce(
+        _ finger: Finger, skin: String, at reader: VirtualReader, path: String?, of user: String?
     ) throws {
         let result = try fingerprintReader().withClaim(for: user, of: path, until: PollableCancellation()) {
             (claimed) throws(ReaderFailure) in
