@@ -30,29 +30,33 @@ public struct StoreKeys: Sendable {
 
     /// A 32-byte code over `message` that only these keys can make.
     public func authenticationCode(for message: Data, label: String) -> Data {
-        Data(codes.code(over: Self.input(message, label)))
+        Self.code(for: message, label, keyed: codes)
     }
 
     /// Whether `code` is the code of `message`; takes the same time whichever byte differs.
     public func isValid(_ code: Data, for message: Data, label: String) -> Bool {
-        codes.isValid(code, over: Self.input(message, label))
+        unsafe code.withUnsafeBytes { code in
+            unsafe message.withUnsafeBytes { unsafe codes.isValid(code, over: Self.head(label), $0) }
+        }
     }
 
     /// A 32-byte digest for searching by equality: always the same for the same input in this store, and meaningless in
-    /// any other.
-    public func digest(_ value: Data, label: String) -> Data { Data(digests.code(over: Self.input(value, label))) }
+    /// any other. It is the only copy: some digests are secrets, which their users wipe.
+    public func digest(_ value: Data, label: String) -> Data { Self.code(for: value, label, keyed: digests) }
 
-    /// The input of a code: `UInt16 length of label || label || message`. So two different pairs never give the same input.
-    private static func input(_ message: Data, _ label: String) -> [UInt8] {
+    private static func code(for message: Data, _ label: String, keyed: KeyedDigest) -> Data {
+        var code = Data(count: KeyedDigest.byteCount)
+        unsafe code.withUnsafeMutableBytes { code in
+            unsafe message.withUnsafeBytes { unsafe keyed.writeCode(over: head(label), $0, to: code) }
+        }
+        return code
+    }
+
+    /// What stands before a message: `UInt16 length of label || label`. So two different pairs never give the same input.
+    private static func head(_ label: String) -> [UInt8] {
         let label = label.utf8
         precondition(label.count <= UInt16.max, "a label is a short constant")
-        var input: [UInt8] = []
-        input.reserveCapacity(2 + label.count + message.count)
-        input.append(UInt8(label.count >> 8))
-        input.append(UInt8(label.count & 0xff))
-        input.append(contentsOf: label)
-        unsafe message.withUnsafeBytes { unsafe input.append(contentsOf: $0) }
-        return input
+        return [UInt8(label.count >> 8), UInt8(label.count & 0xff)] + label
     }
 
     // MARK: records

@@ -98,7 +98,7 @@ class ScriptedDaemon:
         self.listener.bind(path)
         os.chmod(path, 0o666)
         self.listener.listen(64)
-        # Longer than any test waits; a busy machine may start a program late.
+        # A busy machine may start a program late.
         self.listener.settimeout(30)
         self.thread = threading.Thread(target=self.serve)
 

@@ -1,5 +1,5 @@
 // swift-crypto copies several objects on the heap for each short message. BoringSSL, which swift-crypto carries and links into
-// every program that uses it, has the same functions without them.
+// every program that uses it, has the same functions without them (decision 0110).
 @_implementationOnly import CCryptoBoringSSL
 public import Crypto
 public import Foundation
@@ -22,6 +22,7 @@ public final class KeyedDigest: @unchecked Sendable {
                 CCryptoBoringSSL_HMAC_Init_ex(
                     context, key.baseAddress, key.count, CCryptoBoringSSL_EVP_sha256(), nil))
         }
+        wipeStack()
     }
 
     deinit {
@@ -29,28 +30,35 @@ public final class KeyedDigest: @unchecked Sendable {
         keyed.deallocate()
     }
 
-    /// The 32 bytes of the code over `message`.
+    /// The 32 bytes of the code over `message`. They are not wiped: for codes that are no secrets.
     public func code(over message: [UInt8]) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: Self.byteCount) { code, count in
-            message.withUnsafeBytes { writeCode(over: $0, to: UnsafeMutableRawBufferPointer(code)) }
+            message.withUnsafeBytes { writeCode(over: [], $0, to: UnsafeMutableRawBufferPointer(code)) }
             count = Self.byteCount
         }
     }
 
-    /// Writes the 32 bytes of the code over `message` to the start of `code`.
-    public func writeCode(over message: UnsafeRawBufferPointer, to code: UnsafeMutableRawBufferPointer) {
+    /// Writes the 32 bytes of the code over `head || message` to the start of `code`, and leaves no other copy of them.
+    public func writeCode(
+        over head: [UInt8], _ message: UnsafeRawBufferPointer, to code: UnsafeMutableRawBufferPointer
+    ) {
         precondition(code.count >= Self.byteCount, "a code has 32 bytes")
         var context = HMAC_CTX()
         defer { CCryptoBoringSSL_HMAC_CTX_cleanse(&context) }
         succeed(CCryptoBoringSSL_HMAC_CTX_copy(&context, keyed.assumingMemoryBound(to: HMAC_CTX.self)))
+        succeed(CCryptoBoringSSL_HMAC_Update(&context, head, head.count))
         succeed(CCryptoBoringSSL_HMAC_Update(&context, message.baseAddress, message.count))
         succeed(CCryptoBoringSSL_HMAC_Final(&context, code.baseAddress, nil))
     }
 
-    /// Whether `code` is the code over `message`; takes the same time whichever byte differs.
-    public func isValid(_ code: some Collection<UInt8>, over message: [UInt8]) -> Bool {
-        let (code, own) = (Array(code), self.code(over: message))
-        return code.count == own.count && CCryptoBoringSSL_CRYPTO_memcmp(code, own, own.count) == 0
+    /// Whether `code` is the code over `head || message`; takes the same time whichever byte differs.
+    public func isValid(_ code: UnsafeRawBufferPointer, over head: [UInt8], _ message: UnsafeRawBufferPointer) -> Bool {
+        var own = InlineArray<32, UInt8>(repeating: 0)
+        return withUnsafeMutableBytes(of: &own) { own in
+            writeCode(over: head, message, to: own)
+            guard code.count == own.count else { return false }
+            return CCryptoBoringSSL_CRYPTO_memcmp(code.baseAddress, own.baseAddress, own.count) == 0
+        }
     }
 }
 
@@ -68,6 +76,7 @@ extension SecretBytes {
                         pseudorandom.count, label, label.count))
             }
         }
+        wipeStack()
         return SymmetricKey(key)
     }
 
@@ -84,6 +93,13 @@ extension SecretBytes {
         }
         return pseudorandom
     }
+}
+
+/// Overwrites the stack below the caller, where BoringSSL leaves a key that it padded or derived.
+@inline(never) private func wipeStack() {
+    // More than its functions and the closures around them take.
+    var below = InlineArray<8192, UInt8>(repeating: 0)
+    withUnsafeMutableBytes(of: &below) { explicit_bzero($0.baseAddress!, $0.count) }
 }
 
 /// These functions fail only when the library is out of memory, or when this file asks for what does not exist.

@@ -34,7 +34,7 @@ struct SealKey: ~Copyable, Sendable {
 
     /// Writes the MAC of a record. `message` is the head before the record and then its payload.
     borrowing func writeCode(over message: UnsafeRawBufferPointer, to code: UnsafeMutableRawBufferPointer) {
-        unsafe keyed.writeCode(over: message, to: code)
+        unsafe keyed.writeCode(over: [], message, to: code)
     }
 
     /// Remembers that a record was sealed with it and written.
@@ -51,7 +51,10 @@ struct SealKey: ~Copyable, Sendable {
         case .first: advanceIfUsed()
         case .same: guard isUsed else { return false }
         }
-        guard keyed.isValid(record.code, over: head + record.payload) else { return false }
+        let fits = unsafe record.code.withUnsafeBytes { code in
+            unsafe record.payload.withUnsafeBytes { unsafe keyed.isValid(code, over: head, $0) }
+        }
+        guard fits else { return false }
         isUsed = true
         return true
     }
@@ -61,7 +64,7 @@ struct SealKey: ~Copyable, Sendable {
         guard isUsed else { return }
         var next = SecretBytes(zeroed: Self.byteCount)
         unsafe next.withUnsafeMutableBytes { next in
-            unsafe Self.nextLabel.withUnsafeBytes { unsafe keyed.writeCode(over: $0, to: next) }
+            unsafe keyed.writeCode(over: Self.nextLabel, UnsafeRawBufferPointer(start: nil, count: 0), to: next)
         }
         self = SealKey(next)
     }
