@@ -22,11 +22,13 @@ import Vault
 /// verified.
 package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     /// How requests come in; questions say it.
-    package enum Door: Sendable {
+    package enum Door: Sendable, Equatable {
         /// The program's domain was confirmed.
         case program
         /// The program chooses the relying party.
         case browser
+        /// One signature for SSH.
+        case ssh(PasskeySSHUse)
     }
 
     let store: PasskeyStore
@@ -108,9 +110,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     ) throws(CTAPStatus) -> (any UserProof)? {
         try status(.operationDenied) {
             try requirePasscode()
-            var demand = demand(
-                request.relyingParty?.identifier.text ?? object(request),
-                door == .browser ? "in a browser: \(operation(request))" : operation(request))
+            var demand = demand(request.relyingParty?.identifier.text ?? object(request), shownOperation(request))
+            if case .ssh(let use) = door { demand.signedData = use.shown }
             demand.account = (request.user ?? named(request.credentials))?.shownName
             demand.replacedAccounts = request.replaced.map(\.shownName)
             let proof = PasskeyProof(try evaluator.evaluate(demand, asking: asking))
@@ -129,6 +130,14 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     /// What a question without a relying party is about.
     private func object(_ request: InteractionRequest) -> String {
         request.purpose == .selection ? "this machine" : "all passkeys of this machine"
+    }
+
+    private func shownOperation(_ request: InteractionRequest) -> String {
+        switch door {
+        case .program: operation(request)
+        case .browser: "in a browser: \(operation(request))"
+        case .ssh: "sign once for SSH with a passkey"
+        }
     }
 
     private func operation(_ request: InteractionRequest) -> String {
@@ -215,7 +224,7 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             try trail.decide {
                 try asking.cancellation.check()
                 try trail.grant(
-                    event("passkey-sign", credential.relyingParty), factors: evaluation.factorNames,
+                    signatureEvent(credential.relyingParty), factors: evaluation.factorNames,
                     strength: evaluation.label, isProved: !evaluation.proofs.isEmpty)
             }
             return CountedSignature(counter: counter, bytes: signature)
@@ -276,6 +285,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             passkey.record, label: nil, in: rights.vault, ring: rights.ring, stretching: account.stretching)
         return OpenedPasskey(
             right: try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: rights.enclave) })
+    }
+
+    private func signatureEvent(_ relyingParty: RelyingPartyName) -> AuditTrail.Event {
+        guard case .ssh(let use) = door else { return event("passkey-sign", relyingParty) }
+        var event = event("ssh-sign", relyingParty)
+        (event.operation, event.details) = (use.operation, use.details)
+        return event
     }
 
     private func event(_ name: String, _ relyingParty: RelyingPartyName) -> AuditTrail.Event {

@@ -12,6 +12,8 @@ struct ItemPageBuilder: ~Copyable {
     private var page = WireItemPage()
     /// Items under a rule that are handed over, each with the proof that opened it.
     private(set) var proved: [(logName: String, proof: Evaluation)] = []
+    /// The same, each with the lease.
+    private(set) var leased: [(logName: String, held: LeaseTable.Held)] = []
     private var freeNames: [String] = []
     private var data: [ItemData] = []
 
@@ -30,15 +32,17 @@ struct ItemPageBuilder: ~Copyable {
     /// - Parameters:
     ///   - attributes: nil when they are not to be shown.
     ///   - strength: the label of the weakest way to open the item; nil when it and the rule are not to be shown.
-    ///   - proof: nil for an item that asks for nothing.
+    ///   - proof: nil for an item that asks for nothing, or that a lease opened.
+    ///   - held: the lease; nil for none.
     mutating func add(
         _ record: ItemRecord, _ attributes: ItemAttributes?, strength: String?,
-        data: consuming SecretBytes? = nil, by proof: Evaluation? = nil
+        data: consuming SecretBytes? = nil, by proof: Evaluation? = nil, under held: LeaseTable.Held? = nil
     ) {
         if let proof { proved.append((record.logName, proof)) }
+        if let held { leased.append((record.logName, held)) }
         var item = Self.show(record, attributes, strength: strength)
         if let data = data.take() {
-            if proof == nil { freeNames.append(record.logName) }
+            if proof == nil, held == nil { freeNames.append(record.logName) }
             item.dataByteCount = UInt32(data.count)
             self.data.append(ItemData(data))
         }
