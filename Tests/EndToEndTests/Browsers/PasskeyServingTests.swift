@@ -87,7 +87,7 @@ struct PasskeyServingTests {
         #expect(list.output.contains(#""browser" : true"#), "\(list.output)")
     }
 
-    @Test(.enabled(if: !FileManager.default.fileExists(atPath: "/dev/uhid"), "The kernel has uhid here."))
+    @Test(.enabled(if: !FileManager.default.fileExists(atPath: "/dev/uhid"), "the kernel has uhid, so it serves"))
     func `without the kernel's module the command says which one`() throws {
         let run = try UnattendedRun(BuiltProgram.named("ostiary"), ["passkey", "serve"], in: daemon)
         #expect(run.status == 1)
