@@ -26,6 +26,7 @@ let adapter: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 
 let package = Package(
@@ -46,7 +47,7 @@ let package = Package(
             name: "OstiaryShared",
             targets: [
                 "AccessControl", "CTAPHID", "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText",
-                "KeyAlgorithms", "OstiaryMessages", "OstiaryWire", "SecretMemory", "UnixSocket",
+                "KeyAlgorithms", "OstiaryMessages", "OstiaryWire", "SSHFormats", "SecretMemory", "UnixSocket",
             ]),
         // What of these needs no cryptography, for programs that would hold a library of it for nothing.
         .library(
@@ -60,6 +61,11 @@ let package = Package(
         .library(name: "AccessControl", targets: ["AccessControl"]),
         .executable(name: "ostiary", targets: ["ostiary"]),
         .executable(name: "ostiary-hid", targets: ["ostiary-hid"]),
+        // Doors: for software that does not know Ostiary.
+        .executable(name: "ostiary-ssh-agent", targets: ["ostiary-ssh-agent"]),
+        .executable(name: "ostiary-credential-helper", targets: ["ostiary-credential-helper"]),
+        .executable(name: "age-plugin-ostiary", targets: ["age-plugin-ostiary"]),
+        .executable(name: "ostiary-credentials", targets: ["ostiary-credentials"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
         .library(name: "IndependentTools", targets: ["IndependentTools"]),
@@ -172,6 +178,9 @@ let package = Package(
             name: "OstiaryWire", dependencies: ["OstiaryMessages", "SecretMemory", "UnixSocket"],
             path: "Sources/Shared/OstiaryWire", swiftSettings: strict),
         .target(
+            name: "SSHFormats", dependencies: [crypto, cryptoExtras], path: "Sources/Shared/SSHFormats",
+            swiftSettings: strict),
+        .target(
             name: "SecretBuffers", dependencies: ["CLinuxShims"],
             path: "Sources/Shared/SecretBuffers", swiftSettings: adapter),
         .target(
@@ -183,12 +192,13 @@ let package = Package(
         .target(name: "CLinuxShims", path: "Sources/Shared/CLinuxShims"),
 
         // MARK: programs
+        .target(name: "CCommandLaunch", path: "Sources/Programs/CCommandLaunch"),
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures", "DetachedThreads",
-                "DirectionalText",
-                "KeyAlgorithms", "OstiaryWire", "SecretMemory", "UnixSocket",
+                "OstiaryClient", "AccessControl", "CCommandLaunch", "CLinuxShims", "CommandFailures", "DetachedThreads",
+                "DirectionalText", "DoorSupport", "KeyAlgorithms", "OstiaryWire", "SSHAgent", "SSHFormats",
+                "SSHKeyFiles", "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary", swiftSettings: strict),
@@ -203,6 +213,73 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Programs/ostiary-hid", swiftSettings: strict),
+
+        // MARK: doors
+        .target(
+            name: "DoorSupport",
+            dependencies: [
+                "AccessControl", "CLinuxShims", "Cancellations", "CommandFailures", "DetachedThreads", "OstiaryClient",
+                "OstiaryWire", "SecretMemory", "UnixSocket",
+            ],
+            path: "Sources/Doors/DoorSupport", swiftSettings: strict),
+        .target(
+            name: "SSHKeyFiles", dependencies: ["RSAKeys", "SSHFormats", "SecretMemory", crypto],
+            path: "Sources/Doors/SSHKeyFiles", swiftSettings: strict),
+        .target(
+            name: "SSHAgent",
+            dependencies: [
+                "AccessControl", "CLinuxShims", "Cancellations", "CommandFailures", "DoorSupport", "KeyAlgorithms",
+                "OstiaryClient", "OstiaryMessages", "OstiaryWire", "RSAKeys", "SSHFormats", "SSHKeyFiles",
+                "SecretMemory",
+                "UnixSocket", crypto,
+            ],
+            path: "Sources/Doors/SSHAgent", swiftSettings: strict),
+        .target(
+            name: "CredentialHelpers",
+            dependencies: [
+                "AccessControl", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire", "SecretMemory",
+                "UnixSocket",
+            ],
+            path: "Sources/Doors/CredentialHelpers", swiftSettings: strict),
+        .target(
+            name: "AgePlugin",
+            dependencies: [
+                "AccessControl", "CommandFailures", "DoorSupport", "KeyAlgorithms", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", "UnixSocket", crypto,
+            ],
+            path: "Sources/Doors/AgePlugin", swiftSettings: strict),
+        .target(
+            name: "UnitCredentials",
+            dependencies: [
+                "CLinuxShims", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire", "SecretMemory",
+                "UnixSocket",
+            ],
+            path: "Sources/Doors/UnitCredentials", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-ssh-agent",
+            dependencies: [
+                "CLinuxShims", "CommandFailures", "DetachedThreads", "DoorSupport", "SSHAgent", "UnixSocket",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Doors/ostiary-ssh-agent", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-credential-helper",
+            dependencies: ["CredentialHelpers", "DoorSupport"],
+            path: "Sources/Doors/ostiary-credential-helper", swiftSettings: strict),
+        .executableTarget(
+            name: "age-plugin-ostiary",
+            dependencies: [
+                "AccessControl", "AgePlugin", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Doors/age-plugin-ostiary", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-credentials",
+            dependencies: [
+                "CommandFailures", "DoorSupport", "UnitCredentials",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Doors/ostiary-credentials", swiftSettings: strict),
 
         // MARK: tests
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: strict),
@@ -249,9 +326,56 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures",
-                "KeyAlgorithms",
+                "DoorSupport", "KeyAlgorithms",
                 "OstiaryWire",
                 "SecretMemory", "UnixSocket", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "SSHFormatsTests",
+            dependencies: ["IndependentTools", "SSHFormats", "SeededRandomness", crypto], exclude: ["Vectors"],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "SSHKeyFilesTests",
+            dependencies: [
+                "DetachedThreads", "IndependentTools", "SSHFormats", "SSHKeyFiles", "SecretMemory", "SeededRandomness",
+                "UnixSocket", crypto,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "DoorSupportTests",
+            dependencies: [
+                "CLinuxShims", "Cancellations", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", "SocketTestSupport",
+                "UnixSocket",
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "SSHAgentTests",
+            dependencies: [
+                "AccessControl", "Cancellations", "IndependentTools", "OstiaryClient", "SSHAgent", "SSHFormats",
+                "SSHKeyFiles", "SecretMemory", "SeededRandomness", "UnixSocket", crypto,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "CredentialHelpersTests",
+            dependencies: [
+                "AccessControl", "CommandFailures", "CredentialHelpers", "DoorSupport", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", "SeededRandomness",
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "AgePluginTests",
+            dependencies: [
+                "AccessControl", "AgePlugin", "CommandFailures", "DoorSupport", "IndependentTools", "SecretMemory",
+                "SeededRandomness", "UnixSocket", crypto,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "UnitCredentialsTests",
+            dependencies: [
+                "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire", "SecretMemory", "SocketTestSupport",
+                "UnitCredentials", "UnixSocket",
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
@@ -280,12 +404,15 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication",
+                "AgePlugin", "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication",
                 "LocalAuthenticationTesting", "OstiaryClient",
-                "OstiaryTesting", "Security", "SeededRandomness", "hid-on-descriptor", "keychain-calls", "ostiary",
-                "ostiary-hid", "right-scenarios",
+                "OstiaryTesting", "SSHFormats", "Security", "SeededRandomness", "SocketTestSupport", "UnitCredentials",
+                "UnixSocket", "age-plugin-ostiary",
+                "hid-on-descriptor", "keychain-calls", "ostiary",
+                "ostiary-credential-helper", "ostiary-credentials", "ostiary-hid", "ostiary-ssh-agent",
+                "right-scenarios",
             ],
-            exclude: ["Browsers/Clients"],
+            exclude: ["Browsers/Clients", "Doors/Clients"],
             swiftSettings: adapter),
     ]
 )

@@ -188,7 +188,8 @@ let package = Package(
             name: "ProtectedObjects",
             dependencies: [
                 shared, crypto, cbor, "Enclave", "ExactNames", "StoreKeys", "KeySlots", "Vault", "Passcodes",
-                "PromptProtocol", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "Threading",
+                "PromptProtocol", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "Callers",
+                "ProcessFacts", "Threading",
             ],
             swiftSettings: strict),
         // This machine as an authenticator of relying parties.
@@ -197,7 +198,7 @@ let package = Package(
             dependencies: [
                 shared, crypto, cbor, "AuthenticatorRequests", "CTAP", "Enclave", "ExactNames", "KeySlots", "Vault",
                 "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects",
-                "Threading",
+                "PromptProtocol", "Threading",
             ],
             swiftSettings: strict),
         // One user of the store: keys, rights, items, and how they are asked.
@@ -506,7 +507,7 @@ let package = Package(
                 "KeySlots",
                 "SecurityKeys", "AuthenticatorRequests", "Passkeys", "CTAP", "PromptProtocol", "Settings", "Vault",
                 "BrokerTestSupport", "SecurityKeyTestSupport", "StoreTestSupport", "TerminalTestSupport",
-                "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, cbor, grdb,
+                "TPMTestSupport", "ostiary-fido", "ostiary-prompt", "socket-key-daemon", shared, cbor, crypto, grdb,
             ],
             swiftSettings: adapter),
         .executableTarget(

@@ -45,7 +45,7 @@ struct CanonicalFormTests {
         arguments: [
             ([], .truncated),
             ([1, 3, 1, 3, 1], .truncated),
-            ([5, 3, 1, 3, 1, 1], .unsupportedVersion),
+            ([6, 3, 1, 3, 1, 1], .unsupportedVersion),
             ([1, 0, 1, 3, 1, 1], .unknownAvailabilityClass),
             ([1, 5, 1, 3, 1, 1], .unknownAvailabilityClass),
             ([1, 3, 1, 0, 1, 1], .unknownOperation),

@@ -39,6 +39,46 @@ struct ConfirmedSignatureTests {
         }
     }
 
+    // MARK: leases
+
+    /// Version 5, while unlocked, leases of at most an hour and 20 uses, three operations.
+    private static let leaseBytes: [UInt8] = [5, 3, 6, 0, 0, 14, 16, 0, 0, 0, 20, 3, 1, 1, 0, 3, 1, 1, 6, 1, 0]
+
+    @Test func `with leases it has version 5 and the documented bytes, and no limits of grants`() throws {
+        let limits = try GrantLimits(hardSeconds: 3600, uses: 20)
+        let control = try AccessControl(
+            availability: .whenUnlocked, confirmingEachSignatureWith: Self.passcode, leases: limits)
+        #expect(control.canonicalBytes == Self.leaseBytes)
+        #expect(try AccessControl(canonicalBytes: Self.leaseBytes) == control)
+        #expect(control.leaseLimits == limits && control.limits == nil && control.confirmsEachSignature)
+        #expect(!control.isAtTrustedPlace)
+        #expect(try AccessControl(canonicalBytes: Self.bytes).leaseLimits == nil)
+    }
+
+    @Test func `leases belong to what confirms, and have no place`() throws {
+        let limits = try GrantLimits(uses: 1)
+        #expect(throws: AccessControlError.leaseLimitsWithoutConfirmation) {
+            try AccessControl(
+                availability: .whenUnlocked, requirements: [.sign: Self.passcode], leaseLimits: limits)
+        }
+        #expect(throws: AccessControlError.limitsOfConfirmedSignatures) {
+            try AccessControl(
+                availability: .whenUnlocked, requirements: [.sign: Self.passcode], confirmsEachSignature: true,
+                leaseLimits: GrantLimits(isAtTrustedPlace: true))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([5, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)), ([5, 3, 8, 1, 3, 1, 1], .unknownLimit),
+            ([5, 3, 4, 0, 0, 0, 0, 1, 3, 1, 1], .invalidLimits(.usesOutOfRange)),
+            ([5, 3, 4, 0, 0, 0, 1, 2, 2, 1, 1, 3, 1, 1], .invalidAccessControl(.confirmsMoreThanSignatures)),
+            ([5, 3, 4, 0, 0, 0, 1, 1, 3, 1, 1, 0], .trailingBytes), ([5, 3, 4, 0, 0, 0, 1, 1, 3, 1], .truncated),
+        ] as [([UInt8], CanonicalFormError)])
+    func `other bytes with leases are refused`(bytes: [UInt8], error: CanonicalFormError) {
+        #expect(throws: error) { try AccessControl(canonicalBytes: bytes) }
+    }
+
     @Test(
         arguments: [
             ([3, 3, 1, 4, 1, 1], .invalidAccessControl(.confirmsMoreThanSignatures)),

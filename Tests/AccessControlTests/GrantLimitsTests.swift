@@ -80,7 +80,7 @@ struct GrantLimitsTests {
             ([2, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),  // version 2 with no limit
             ([2, 3, 1, 3, 1, 1], .truncated),  // version 1's bytes under version 2
             ([1, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unknownOperation),  // and the other way round
-            ([5, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
+            ([6, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .unsupportedVersion),
             ([4, 3, 1, 0, 0, 0, 60, 1, 3, 1, 1], .notCanonical),  // version 4 without its place
             ([4, 3, 0, 1, 3, 1, 1], .invalidLimits(.absent)),
             ([4, 3, 16, 1, 3, 1, 1], .unknownLimit),

@@ -15,6 +15,15 @@ struct ArgumentTests {
     }
 
     @Test(arguments: [
+        ["lease", "grant", "a", "b", "--for", "git"], ["lease", "grant", "--group", "g", "--for", "/bin/a", "--json"],
+        ["lease", "grant", "a", "--for", "a", "--through", "any", "--operation", "sign", "--operation", "decrypt"],
+        ["lease", "grant", "a", "--for", "a", "--host", "x", "--host", "y", "--purpose", "p", "--reason", "why"],
+        ["lease", "grant", "a", "--for", "a", "--for-time", "2h", "--idle", "90s", "--uses", "2", "--ends-on-lock"],
+        ["lease", "grant", "a", "--for", "a", "--no-ends-on-lock", "--for-time", "90"], ["lease", "list", "--json"],
+        ["lease", "revoke", "--all"], ["lease", "revoke", "000000000000000a", "--json"],
+        ["right", "create", "a", "--confirm-each", "--allow-leases", "--lease-time", "5m", "--lease-uses", "3"],
+        ["key", "create", "a", "--confirm-each", "--allow-leases"],
+        ["ssh", "create", "a", "--namespace", "git", "--allow-leases", "--lease-time", "30m", "--lease-uses", "20"],
         ["status"], ["status", "--json"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],
         ["passcode", "follow-login"], ["passcode", "follow-login", "--off", "--json"], ["lock"],
         ["right", "create", "a"], ["right", "create", "a", "--require", "2 of (passcode, biometry, security-key)"],

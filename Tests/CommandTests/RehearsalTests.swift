@@ -35,7 +35,8 @@ import Testing
                 id: Data(repeating: key, count: 16), identifier: name,
                 accessControl: AccessControl(availability: .whenUnlocked, using: .unrestricted),
                 publicKey: Data([4]) + Data(repeating: key, count: 64), hasSecret: secret,
-                createdAt: Date(timeIntervalSince1970: 0), enclaveKind: "tpm", application: "/bin/x"))
+                createdAt: Date(timeIntervalSince1970: 0), enclaveKind: "tpm", application: "/bin/x",
+                sshConstraints: nil))
     }
 
     private func rehearsal(_ rights: [ListedRight], recovery: Bool = true) -> Rehearsal {
@@ -72,7 +73,8 @@ import Testing
             StoredRight(
                 id: Data(count: 16), identifier: "other",
                 accessControl: AccessControl(availability: .whenUnlocked, using: .unrestricted), publicKey: base,
-                hasSecret: false, createdAt: Date(timeIntervalSince1970: 0), enclaveKind: "tpm", application: "/bin/x"))
+                hasSecret: false, createdAt: Date(timeIntervalSince1970: 0), enclaveKind: "tpm", application: "/bin/x",
+                sshConstraints: nil))
         let found = try finding("right 2fa", [right("2fa"), other])
         #expect(found.verdict == .problem && found.message.contains("is a key of this store"))
     }

@@ -7,24 +7,56 @@ import Testing
 
 @Suite("Rights as JSON and text")
 struct RightDocumentTests {
-    private static func right(named name: String = "2fa") throws -> StoredRight {
+    private static func right(
+        named name: String = "2fa", _ access: AccessControl? = nil, ssh constraints: SSHKeyConstraints? = nil
+    ) throws -> StoredRight {
         StoredRight(
             id: Data(0..<16), identifier: name,
-            accessControl: AccessControl(
-                availability: .whenUnlocked, using: try Requirement(anyOf: [.passcode, .biometry])),
+            accessControl: try access
+                ?? AccessControl(availability: .whenUnlocked, using: Requirement(anyOf: [.passcode, .biometry])),
             publicKey: Data([4, 1, 2]), hasSecret: true, createdAt: Date(timeIntervalSince1970: 1_769_860_800),
-            enclaveKind: "software", application: "/usr/bin/ostiary")
+            enclaveKind: "software", application: "/usr/bin/ostiary", sshConstraints: constraints)
+    }
+
+    private static func confirming(_ leases: GrantLimits?) throws -> AccessControl {
+        AccessControl(
+            availability: .whenUnlocked, confirmingEachSignatureWith: try Requirement(anyOf: [.passcode]),
+            leases: leases)
     }
 
     static let json = """
         {"application":"/usr/bin/ostiary","availability":"when-unlocked","confirmsEachSignature":false,"createdAt":"2026-01-31T12:00:00.000Z",\
-        "enclave":"software","hasSecret":true,"id":"AAECAwQFBgcICQoLDA0ODw==","name":"2fa","publicKey":"BAEC",\
+        "enclave":"software","hasSecret":true,"id":"AAECAwQFBgcICQoLDA0ODw==","name":"2fa","permitsLeases":true,"publicKey":"BAEC",\
         "rules":{"create":"unrestricted","decrypt":"passcode or biometry","delete":"unrestricted",\
         "key-exchange":"passcode or biometry","read":"passcode or biometry","sign":"passcode or biometry"}}
         """
 
     @Test func `a right has the documented keys`() throws {
         #expect(try JSONOutput.text(RightDocument(Self.right()), on: .oneLine) == Self.json)
+    }
+
+    @Test func `a right for people says whether a lease may stand in for a confirmation`() throws {
+        let without = RightDocument(try Self.right(Self.confirming(nil)))
+        #expect(without.text().contains("\nLeases            none\n") && !without.permitsLeases)
+        let with = RightDocument(try Self.right(Self.confirming(GrantLimits(hardSeconds: 3600, uses: 20))))
+        #expect(with.text().contains("\nLeases            permitted, 3600 s in any case, 20 uses\n"))
+        #expect(try JSONOutput.text(with, on: .oneLine).contains(#""leaseLimits":{"hardSeconds":3600,"uses":20}"#))
+    }
+
+    @Test func `a key for SSH says its hosts, namespaces and whether it is forwarded`() throws {
+        let pin = SSHHostPin(fingerprint: Array(repeating: 0, count: 32), name: "git.example.org")
+        let limits = try SSHKeyConstraints(hosts: [pin], namespaces: ["git"], neverForwarded: true)
+        let document = RightDocument(try Self.right(Self.confirming(nil), ssh: limits))
+        let fingerprint = "SHA256:" + String(repeating: "A", count: 43)
+        #expect(
+            document.text().contains(
+                "\nFor SSH           git.example.org; signatures for git; never forwarded"
+                    + "\nPinned to         \(fingerprint) (git.example.org)\n"), "\(document.text())")
+        #expect(
+            try JSONOutput.text(document, on: .oneLine).contains(
+                #""ssh":{"hosts":[{"fingerprint":"\#(fingerprint)","name":"git.example.org"}],"namespaces":["git"],"#
+                    + #""neverForwarded":true,"permitsUnknown":false}"#))
+        #expect(!RightDocument(try Self.right()).text().contains("SSH"))
     }
 
     @Test func `a list has rights and rows that are refused`() throws {
@@ -71,6 +103,7 @@ struct RightDocumentTests {
                 To exchange keys  passcode or biometry
                 To delete         unrestricted
                 To change         not permitted
+                Leases            permitted
                 Secret            yes
                 Enclave           software
                 Created           2026-01-31 12:00:00Z

@@ -28,6 +28,24 @@ struct LAConfirmedSignatureTests {
         #expect(!LARight(requirement: .default, service: daemon).confirmsEachSignature)
     }
 
+    @Test func `permit leases within the limits that the program names, and else none`() async throws {
+        let limits = try LAGrantLimits(hardSeconds: 1800, uses: 20)
+        let right = LARight(confirmingEachSignatureWith: .default, leaseLimits: limits, service: daemon)
+        #expect(right.confirmsEachSignature && right.leaseLimits == limits && right.grantLimits == nil)
+        let saved = try await LARightStore(service: daemon).saveRight(right, identifier: "leased")
+        let found = try await LARightStore(service: daemon).right(forIdentifier: "leased")
+        #expect(saved.leaseLimits == limits && found.leaseLimits == limits)
+        guard case .create(_, let accessControl, _)? = daemon.calls.first else {
+            Issue.record("nothing was created")
+            return
+        }
+        #expect(try accessControl.leaseLimits == GrantLimits(hardSeconds: 1800, uses: 20))
+
+        #expect(try await self.saved().leaseLimits == nil)
+        let ordinary = LARight(requirement: .default, grantLimits: limits, service: daemon)
+        #expect(ordinary.leaseLimits == nil && ordinary.grantLimits == limits)
+    }
+
     @Test func `send the message itself with the reason, and need no authorization`() async throws {
         let right = try await saved()
         let signature = try await right.key.sign(

@@ -169,7 +169,7 @@ final class FakeDaemon: AuthorizationService {
             id: Data((0..<16).map { _ in UInt8.random(in: 0...255) }), identifier: identifier,
             accessControl: accessControl,
             publicKey: TestKey.publicKey, hasSecret: bytes != nil, createdAt: Date(), enclaveKind: "software",
-            application: "test")
+            application: "test", sshConstraints: nil)
         return try state.withLock { state in
             guard state.rights[identifier] == nil else { throw OstiaryError(.init(.duplicate), "taken") }
             state.rights[identifier] = right

@@ -89,6 +89,9 @@ extension WirePassedKind: RandomValue {}
             .registerApplication(.with { $0.isDoor = true }),
         ]
         for body in bodies { #expect(body.oldestVersion == 8) }
+        let several = WireRequest.OneOf_Body.registerApplication(
+            .with { ($0.isDoor, $0.others) = (true, [WireFurtherProgram()]) })
+        #expect(several.oldestVersion == 9)
         #expect(WireRequest.OneOf_Body.createRight(.init()).oldestVersion == 7)
     }
 

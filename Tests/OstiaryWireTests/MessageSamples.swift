@@ -151,8 +151,10 @@ extension WireRequest.OneOf_Body: RandomChoice {
             { .authenticatorCommand($0.value()) },
             { .adminUsers($0.value()) }, { .adminLog($0.value()) }, { .forgetUser($0.value()) },
             { .importStore($0.value()) },
+            { .grantLease($0.value()) }, { .listLeases($0.value()) }, { .revokeLeases($0.value()) },
             { .enrollAttestation($0.value()) }, { .activateAttestation($0.value()) }, { .attest($0.value()) },
             { .confirmedSign($0.value()) }, { .confirmedAttest($0.value()) },
+            { .sshSign($0.value()) }, { .sshAssert($0.value()) },
         ]
     }
 }
@@ -170,6 +172,7 @@ extension WireReply.OneOf_Body: RandomChoice {
             { .grants($0.value()) }, { .grantEnds($0.value()) }, { .heldGrants($0.value()) },
             { .registeredCredential($0.value()) }, { .assertedCredential($0.value()) },
             { .adminUsers($0.value()) }, { .adminLogPage($0.value()) }, { .importOutcome($0.value()) },
+            { .lease($0.value()) }, { .leases($0.value()) },
         ]
     }
 }

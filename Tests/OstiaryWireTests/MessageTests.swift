@@ -57,8 +57,8 @@ import Testing
         let replies = Set(try Samples.replies(seed: 1).map { try $0.canonicalBytes[Self.numberOffset] })
         #expect(requests == readable(WireRequest.OneOf_Body.self))
         #expect(replies == readable(WireReply.OneOf_Body.self))
-        #expect(requests.count == 63)
-        #expect(replies.count == 28)
+        #expect(requests.count == 68)
+        #expect(replies.count == 30)
     }
 
     /// Counts the fields that a message lists, and looks into those that are messages.

@@ -118,12 +118,14 @@ import Testing
     @Test func `a request says in which version it would lose its meaning`() {
         #expect(WireRequest.OneOf_Body.watchItems(.init()).oldestVersion == 8)
         #expect(WireRequest.OneOf_Body.findItems(.with { $0.listsLocked = true }).oldestVersion == 8)
+        #expect(WireRequest.OneOf_Body.findItems(.with { $0.also = [Self.random] }).oldestVersion == 9)
         #expect(WireRequest.OneOf_Body.findItems(.with { $0.use.expectsQuestion = true }).oldestVersion == 7)
     }
 
-    @Test func `requests of the administrator, migrations and their answers are none of version 8`() throws {
+    @Test func `requests of the administrator, migrations, leases and their answers are none of version 8`() throws {
         let requests: [WireRequest.OneOf_Body] = [
             .adminUsers(.init()), .adminLog(.init()), .forgetUser(.init()), .importStore(.init()),
+            .grantLease(.init()), .listLeases(.init()), .revokeLeases(.init()),
         ]
         for body in requests {
             let request = WireRequest.with { ($0.id, $0.body) = (1, body) }
@@ -133,7 +135,10 @@ import Testing
                 try WireRequest(canonicalBytes: request.canonicalBytes(in: 9), in: 8)
             }
         }
-        for body in [.adminUsers(.init()), .adminLogPage(.init()), .importOutcome(.init())] as [WireReply.OneOf_Body] {
+        let replies: [WireReply.OneOf_Body] = [
+            .adminUsers(.init()), .adminLogPage(.init()), .importOutcome(.init()), .lease(.init()), .leases(.init()),
+        ]
+        for body in replies {
             let reply = WireReply.with { ($0.id, $0.body) = (1, body) }
             #expect(try WireReply(canonicalBytes: reply.canonicalBytes(in: 9), in: 9) == reply)
             #expect(throws: CanonicalEncodingError.unknownChoice) {
@@ -187,7 +192,7 @@ extension WireReply.OneOf_Body {
     fileprivate var oldestVersion: UInt32 {
         switch self {
         case .itemNews: 8
-        case .adminUsers, .adminLogPage, .importOutcome: 9
+        case .adminUsers, .adminLogPage, .importOutcome, .lease, .leases: 9
         default: 7
         }
     }

@@ -9,6 +9,7 @@ import sys
 
 import the_attacks
 import the_callers
+import the_desktop
 import the_devices
 import the_package
 import the_place
@@ -27,6 +28,7 @@ PARTS = {
     "users": two_users.play,
     "attacks": the_attacks.play,
     "place": the_place.play,
+    "desktop": the_desktop.play,
     "devices": the_devices.play,
     "sign-ins": the_signins.play,
     "upgrade": the_upgrade.play,

@@ -14,6 +14,7 @@ import the_chip
 import the_fingers
 import the_passkeys
 import the_person
+import the_secrets
 import the_security_key
 from checks import Checks, PartStopped
 from chip import Chip
@@ -74,6 +75,7 @@ def at_the_first_console(parts: Sequence[str], checks: Checks, machine: Machine)
     the_person.begin(checks, machine)
     if "person" in parts:
         the_person.play(checks, machine)
+        the_secrets.play(checks, machine)
     if "fingers" in parts:
         the_fingers.play(checks, machine)
     if "security-key" in parts:

@@ -33,6 +33,8 @@ NAMES = {
     "deleted": UNKNOWN,
     "private-tmp": UNKNOWN,
 }
+#: The number of the request for a signature (Documentation/formats/wire.md).
+SIGN = 30
 IN_PRIVATE_TMP = f"systemd-run --quiet --uid={NAME} -p PrivateTmp=yes -p Environment=HOME=/home/{NAME}"
 
 
@@ -63,10 +65,29 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
         for place in (*PLACES, "private-tmp"):
             with checks.check(f"{place}: {NAMES[place].replace(chr(92), '')}"):
                 name_caller(machine, place)
+        with checks.check("a program of Ostiary in a user namespace without root takes nobody's word for the machine's, and uses no daemon"):
+            status, said = machine.root.run(f"runuser -u {NAME} -- unshare --user --map-root-user ostiary right list")
+            expect(status == 1 and "no daemon is used" in said, said)
+    with checks.part("A program that executes another one", machine):
+        another(checks, machine)
     with checks.part("Where users do not see each other's processes (hidepid=2)", machine):
         hidden(checks, machine)
     with checks.part("A program with a group of its own", machine):
         own_group(checks, machine)
+
+
+def another(checks: Checks, machine: Machine) -> None:
+    """The person gave the passcode to the first one. Its next request, byte for byte, comes from the other."""
+    ada = machine.person
+    held = f"env LD_PRELOAD={PROGRAMS}/executes.so CHOSEN_REQUEST={SIGN}"
+    sign = "ostiary right sign 2fa challenge.bin --output held.sig --force"
+    with checks.check("the request of the program that was answered is served"):
+        screen = ada.typed(f"{held} {sign}", two_users.asked(NAME))
+        expect("held" in screen.splitlines(), screen)
+        ada.typed("openssl dgst -sha256 -verify own.pem -signature held.sig challenge.bin && rm held.sig")
+    with checks.check("the same request of a program that it executes ends the connection, and nothing is signed"):
+        screen = ada.typed(f"{held} OTHER_PROGRAM={PROGRAMS}/send-request {sign}; test ! -e held.sig", two_users.asked(NAME))
+        expect("held" in screen.splitlines() and "the connection ended" in screen.splitlines(), screen)
 
 
 def hidden(checks: Checks, machine: Machine) -> None:
@@ -80,6 +101,7 @@ def hidden(checks: Checks, machine: Machine) -> None:
             machine.root.output(f"kill -KILL $(pgrep -x ostiary -u {NAME})")
             machine.person.expect(f"{machine.person.prompt}$", 60)
             machine.root.wait_for("! pgrep -x ostiary-prompt", 10)
+        another(checks, machine)
     finally:
         machine.root.output("mount -o remount,hidepid=0 /proc")
 
@@ -127,9 +149,9 @@ def own_group(checks: Checks, machine: Machine) -> None:
         for program, is_injected in ((PLAIN, True), (OWN_GROUP, False)):
             said = root.output(as_person(NAME, f"env LD_PRELOAD={PROGRAMS}/injected.so {program} --version"))
             expect_equal((program, "injected" in said), (program, is_injected))
-    with checks.check("status says that no other program can act as it, and a copy is advisory"):
+    with checks.check("status says that no other program can act as it, that a plain one is registered, and a copy advisory"):
         ada.typed(f"cp {OWN_GROUP} copy-of-agent")
-        for program, label in ((OWN_GROUP, "setgid"), ("./copy-of-agent", "advisory"), (PLAIN, "advisory")):
+        for program, label in ((OWN_GROUP, "setgid"), ("./copy-of-agent", "advisory"), (PLAIN, "registered")):
             expect_equal((program, ada.document(f"{program} status --json")["program"]["label"]), (program, label))
     with checks.check("what it keeps no other program sees"):
         ada.typed(f"printf word | {OWN_GROUP} item add --account agent-only --unguarded")

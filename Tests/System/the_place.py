@@ -33,9 +33,17 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
                 type_there(machine, "Passcode:", PASSCODES[ADA])
                 type_there(machine, "New sign:", SIGN + "\n")
             expect_away(machine)
-        with checks.check("a rule has its question there, with the sign, and OpenSSL accepts the signature"):
+        # Behind it a question is answered: after three without an answer in a row there is a pause.
+        with checks.check("a program that lets the screen go to no other console keeps it, is told why, and nothing is signed"):
             machine.person.typed("ostiary right create placed --require 'passcode at trusted place'")
             machine.person.typed("ostiary right public-key placed --output placed.pem")
+            with at_seat(machine, f"{PROGRAMS}/hold-console {USE}", status=3):
+                pass
+            said = root.output("cat /run/at-seat")
+            expect("did not come to the screen" in said, said)
+            expect_away(machine)
+            expect_unsigned(machine)
+        with checks.check("a rule has its question there, with the sign, and OpenSSL accepts the signature"):
             with at_seat(machine, USE, status=0):
                 wait_for_question(machine)
                 look(machine)
@@ -69,7 +77,7 @@ def kill_daemon(machine: Machine) -> None:
 
 
 def switch_away(machine: Machine) -> None:
-    """As by Ctrl-Alt-F1. logind lets no program of the person do it, whose session is not active meanwhile."""
+    """As by Ctrl-Alt-F1. Of the person's programs only one of the session at the seat may do it too (the_desktop.py)."""
     sessions = "loginctl list-sessions --no-legend | awk '$5 == \"tty1\" { print $1 }'"
     expect(machine.root.run(as_person(ADA, f"loginctl --no-ask-password activate $({sessions})"))[0] != 0, "a program may switch")
     machine.root.output(f"python3 -c \"import fcntl; fcntl.ioctl(open('/dev/tty0'), {VT_ACTIVATE}, {SEAT})\"")

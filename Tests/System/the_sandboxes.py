@@ -19,6 +19,8 @@ PLACE = f"{HELPERS}/vt.socket"
 #: The account and the profile, where they are not named like the program.
 ACCOUNTS = {"ostiaryd": "ostiary", "ostiary-templates": "root", PLACE: "ostiary-vt"}
 PROFILES = {PLACE: "ostiary-vt"}
+#: It executes modules of others, so no profile could say what it may do.
+WITHOUT_PROFILE = "ostiary-pam"
 #: Program, its socket, and what it may do of the attempts below.
 SERVICES = (
     ("ostiaryd", "/run/ostiary/ostiaryd.socket", {"socket AF_NETLINK", "change /dev/tpmrm0", "read /proc/1/stat", "connect HELPERS"}),
@@ -26,6 +28,8 @@ SERVICES = (
     ("ostiary-display", f"{HELPERS}/display.socket", {"read /run/user/ID"}),
     ("ostiary-prompt", f"{HELPERS}/prompt.socket", set()),
     ("ostiary-prompt", PLACE, {"change /dev/tty8"}),
+    ("ostiary-sheet", f"{HELPERS}/sheet.socket", set()),
+    ("ostiary-pam", f"{HELPERS}/pam.socket", {"execute /bin/true", f"execute {INSTALLED}/ostiary-pam", "code"}),
     ("ostiary-fido", f"{HELPERS}/fido.socket", {"change /dev/hidraw0"}),
     ("ostiary-association", f"{HELPERS}/association.socket", {"socket AF_INET", "socket AF_INET6", "socket AF_NETLINK"}),
     ("ostiary-templates", f"{HELPERS}/templates.socket", {"read /var/lib/fprint"}),
@@ -36,7 +40,7 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
     root = machine.root
     with checks.part("The sandboxes", machine):
         with checks.check("each helper starts in its sandbox and greets"):
-            names = ("prompt", "fido", "association", "pam", "vt", "identity", "display")
+            names = ("prompt", "sheet", "fido", "association", "pam", "vt", "identity", "display")
             said = root.output(f"{PROGRAMS}/greet-helper {' '.join(f'{HELPERS}/{name}.socket' for name in names)}")
             expect([line.split()[1] for line in said.splitlines()] == ["01"] * len(names), said)
         prepare(machine)
@@ -54,6 +58,8 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
 def prepare(machine: Machine) -> None:
     root = machine.root
     root.output("modprobe uhid tpm_tis 2> /dev/null; test -c /dev/tpmrm0")
+    # As fprintd makes it at its first start.
+    root.output("chmod 700 /var/lib/fprint")
     # Its folder in /run/user goes when nothing needs it.
     root.output("systemctl start user@$(id -u ada).service")
     root.output("runuser -u ada -- sleep 100000 > /dev/null 2>&1 &")
@@ -97,7 +103,8 @@ def look_into(machine: Machine, program: str, socket: str, allowed: set[str]) ->
         words = " ".join(f"'{words}'" for words in tried.values())
         answers = root.output(f"{PROGRAMS}/ask-sandbox {INSTALLED}/{program} {socket} {words}").splitlines()
         texts = dict(line.split(": ", 1) for line in answers)
-    expect_equal(texts["profile"], f"{PROFILES.get(socket, program)} (enforce)")
+    expected = "unconfined" if program == WITHOUT_PROFILE else f"{PROFILES.get(socket, program)} (enforce)"
+    expect_equal(texts["profile"], expected)
     expect_equal(texts["Uid"], root.output(f"id -u {ACCOUNTS.get(socket, ACCOUNTS.get(program, program))}"))
     capability = CAPABILITIES.get(program, 0)
     for kind in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):

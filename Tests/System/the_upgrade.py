@@ -9,6 +9,9 @@ from two_users import ADA, EVE, persons
 
 NEXT = "/var/lib/system-test/next"
 LOOP = "/usr/local/libexec/system-test/call-in-loop"
+#: The registration of the command, which the first packages did not have.
+REGISTRATION = "/etc/ostiary/apps.d/ostiary.conf"
+ASIDE = "/root/ostiary.conf"
 #: It needs no unlocked store.
 CALL = "ostiary right list"
 LEAST_CALLS = 20
@@ -24,6 +27,13 @@ def play(checks: Checks, machine: Machine, short: bool) -> None:
 
 def upgrade(checks: Checks, machine: Machine) -> None:
     root = machine.root
+    with checks.check("the command of a former package, which nobody registered, stores a right and an item"):
+        root.output(f"mv {REGISTRATION} {ASIDE}")
+        machine.person.typed("ostiary lock")
+        machine.person.typed("ostiary unlock", two_users.asked(ADA))
+        machine.person.typed("ostiary right create former-right --require passcode")
+        machine.person.typed("printf 'former secret' | ostiary item add --service former --unguarded --secret -")
+        root.output(f"mv {ASIDE} {REGISTRATION}")
     with checks.check("no call of two users is refused while it goes on, the daemon's restart included"):
         before = root.output("systemctl show -p MainPID --value ostiaryd.service; stat -c %i /run/ostiary/ostiaryd.socket").split()
         for name in (ADA, EVE):
@@ -44,6 +54,19 @@ def upgrade(checks: Checks, machine: Machine) -> None:
     with checks.check("the stores are as they were"):
         for name, person in persons(machine).items():
             expect(two_users.right_of(name) in person.typed("ostiary right list"), f"{name} has another store")
+    with checks.check("what the former command stored is not lost: the doctor tells where it is, and there it is found"):
+        ada = machine.person
+        expect("former-right" in ada.typed("ostiary right list --all"), "the right is gone")
+        # Other findings decide on the status.
+        screen = ada.type("ostiary doctor")[1]
+        expect("1 right of this command lies under its path /usr/bin/ostiary" in screen and REGISTRATION.rsplit("/", 1)[0] in screen, screen)
+        root.output(f"mv {REGISTRATION} {ASIDE}")
+        ada.typed("ostiary lock")
+        found = ada.typed("ostiary item find --service former | tr f F", two_users.asked(ADA))
+        listed = ada.typed("ostiary right list")
+        root.output(f"mv {ASIDE} {REGISTRATION}")
+        expect("Former secret" in found and "former-right" in listed, found + listed)
+        expect("former-right" not in ada.typed("ostiary right list"), "the registration does not count")
 
 
 def remove(checks: Checks, machine: Machine, short: bool) -> None:

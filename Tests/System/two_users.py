@@ -97,6 +97,9 @@ def apart(checks: Checks, machine: Machine) -> None:
     with checks.check("the other's passcode opens nothing"):
         wrong = (("Passcode", PASSCODES[EVE]),) * 3
         ada.typed("ostiary right sign 2fa challenge.bin --output wrong.sig", wrong, status=3)
+    with checks.check("wrong passcodes of one are counted for that one alone"):
+        for person, count in ((ada, len(wrong)), (eve, 0)):
+            expect_equal(person.document("ostiary status --json")["passcode"]["failedAttempts"], count)
     with checks.check("while one is asked, the other works"):
         ada.send("ostiary right sign 2fa challenge.bin --output challenge.sig --force\n")
         ada.expect("Passcode: $", 60)

@@ -40,6 +40,11 @@ struct Plan: Codable, Equatable {
         blocks: 5, calls: 100, starts: 3, sheets: 5, idleSeconds: 10, storedItems: 10_000, addedItems: 500,
         busyRights: 1000)
 
+    /// The same plan for rows that start a process for each call, and take a hundred times as long.
+    var ofProcesses: Plan {
+        Plan(blocks: blocks, calls: max(calls / 20, 5), starts: starts, sheets: sheets, idleSeconds: idleSeconds)
+    }
+
     /// Calls in one block of the stage of many clients, over all of them.
     var sharedCalls: Int { max(calls * 4 / clients, 1) * clients }
 }

@@ -48,16 +48,7 @@ struct SystemComparison: ParsableCommand {
     }
 
     private func measure(_ placement: Placement) throws -> Figures {
-        try placement.apply()
-        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let output = Pipe()
-        let subject = try ChildProcess(
-            program, ["system-subject"] + options.arguments,
-            streams: .init(output: output.fileHandleForWriting.fileDescriptor), ownsSession: true)
-        try output.fileHandleForWriting.close()
-        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
-        try subject.waitForSuccess()
-        return try JSONDecoder().decode(Figures.self, from: answer)
+        try placement.measure(["system-subject"] + options.arguments)
     }
 
     struct NotRoot: Error, CustomStringConvertible {

@@ -27,9 +27,10 @@ public struct EntryAggregator: Sendable {
         let object: ExactName
         let operation: ExactName
         let reason: String
+        let leaseID: UInt64?
 
         init(_ entry: AuditEntry) {
-            owner = entry.owner
+            (owner, leaseID) = (entry.owner, entry.leaseID)
             (event, result, reason) = (entry.event, entry.result, entry.reason)
             program = ExactName(entry.program)
             (object, operation) = (ExactName(entry.object), ExactName(entry.operation))

@@ -17,12 +17,26 @@ package final class AuditTrail: Sendable {
         package let program: CallerProgram
         package var object = ""
         package var operation = ""
+        /// The lease under which it happens, or that refuses; nil for none.
+        package var leaseID: UInt64?
+        /// What else the person was shown; of a refusal the record has the cause in its place.
+        package var details = ""
 
-        package init(name: String, program: CallerProgram, object: String = "", operation: String = "") {
+        package init(
+            name: String, program: CallerProgram, object: String = "", operation: String = "", leaseID: UInt64? = nil
+        ) {
             self.name = name
             self.program = program
             self.object = object
             self.operation = operation
+            self.leaseID = leaseID
+        }
+
+        /// The same event, of this object.
+        package func about(_ object: String) -> Event {
+            var event = self
+            event.object = object
+            return event
         }
 
         /// - Parameter owner: the owner of the record; nil for the daemon itself.
@@ -32,7 +46,8 @@ package final class AuditTrail: Sendable {
             AuditEntry(
                 time: AuditTrail.milliseconds(), owner: owner, event: name, result: result,
                 program: program.recordedName, processID: UInt32(clamping: program.processID), object: object,
-                operation: operation, factors: factors, strength: strength, reason: reason)
+                operation: operation, factors: factors, strength: strength,
+                reason: reason.isEmpty ? details : reason, leaseID: leaseID)
         }
     }
 

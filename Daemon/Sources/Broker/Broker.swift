@@ -68,6 +68,7 @@ package final class Broker: RequestHandler {
 
     /// Follows the changes of an account that was just opened. They end proofs and grants that have become worthless, and answer watches.
     private func follow(_ account: OwnerAccount) {
+        followLeases(of: account)
         account.ring.whenLockChanges { [weak watches = services.itemWatches] in watches?.lockHasChanged() }
         account.sensor?.whenSensorChanges { [weak environment = services.environment, weak account] endsReuse in
             guard let environment, let account else { return }
@@ -117,7 +118,9 @@ package final class Broker: RequestHandler {
             let refusal = refusal(for: error, ofUser: exchange.account.user.id)
             if RefusalMapping.isDecision(refusal) {
                 exchange.trail.refuse(
-                    exchange.event(object: objectName(of: exchange.request.row.subject, exchange)),
+                    exchange.event(
+                        object: objectName(of: exchange.request.row.subject, exchange),
+                        operation: (error as? RefusedSSHSigning)?.operation ?? "", lease: refusal.leaseID),
                     because: refusal)
             }
             throw .refused(refusal)
@@ -222,6 +225,8 @@ package final class Broker: RequestHandler {
 
         case .confirmedSign(let body): return try signConfirmed(body, exchange)
         case .confirmedAttest(let body): return try attestConfirmed(body, exchange)
+        case .sshSign(let body): return try signSSH(body, exchange)
+        case .sshAssert(let body): return try assertSSH(body, exchange)
 
         case .createKey(let body): return try createKey(body, exchange)
         case .findKey(let body): return try findKey(body, exchange)
@@ -265,6 +270,10 @@ package final class Broker: RequestHandler {
         case .forgetUser(let body): return try forgetUser(body, exchange)
 
         case .importStore(let body): return try importStore(body, exchange)
+
+        case .grantLease(let body): return try grantLease(body, exchange)
+        case .listLeases(let body): return try listLeases(body, exchange)
+        case .revokeLeases(let body): return try revokeLeases(body, exchange)
         }
     }
 

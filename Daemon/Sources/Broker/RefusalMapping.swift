@@ -19,6 +19,8 @@ enum RefusalMapping {
     static func refusal(for error: any Error) -> Refusal {
         switch error {
         case let refusal as Refusal: refusal
+        case let error as SSHRefusal: error.refusal
+        case let error as RefusedSSHSigning: error.because.refusal
         case let error as VaultError: refusal(for: error)
         case let error as KeyAlgorithmError: refusal(for: error)
         case let error as EnclaveError: refusal(for: error)

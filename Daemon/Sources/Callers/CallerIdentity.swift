@@ -66,6 +66,10 @@ package struct CallerIdentity: Equatable, Sendable {
     /// The digest that the executable's file must keep; nil where the path says enough.
     let content: Data?
 
+    /// Whether it is Ostiary's command, as packages and `ostiary doors register` register it. In it the owner sees what all programs
+    /// may do.
+    package var isOwnersCommand: Bool { applicationID == "org.ostiary.command" }
+
     /// A program without a registration, or with one that does not count for it.
     ///
     /// - Parameter groups: those that it shares; they come before its own.

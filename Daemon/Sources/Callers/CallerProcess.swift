@@ -52,6 +52,7 @@ package final class CallerProcess: Sendable {
     private let process: any HeldProcess
     private let executable: ExecutedFile
     private let applications: ApplicationRegistry
+    private let facts: any CallerFacts
     /// The program's file, as it passed it.
     private let offered = Mutex<OfferedProgram?>(nil)
     /// Whether the identity was one that counts: from then on any other is a change.
@@ -97,6 +98,7 @@ package final class CallerProcess: Sendable {
     ) throws {
         self.applications = applications
         self.credentials = credentials
+        self.facts = facts
         do throws(FactFailure) {
             process = try facts.hold(credentials.processID, pidfd, of: credentials.userID)
             executable = try process.executable()
@@ -190,6 +192,12 @@ package final class CallerProcess: Sendable {
             throw CallerError(error)
         }
     }
+
+    /// The file that it executed when it connected, and at each release since.
+    package var executedFile: ExecutedFile { executable }
+
+    /// The session that the process belongs to now; nil where nobody can tell.
+    package var session: ProcessSession? { facts.session(of: process, ofUser: credentials.userID) }
 
     /// The caller as prompts need it.
     ///

@@ -51,6 +51,9 @@ package struct CallerProgram: Equatable, Sendable {
     /// As many bytes as the log keeps of a program's name.
     private static let logNameByteCount = 256
 
+    /// Whether it may pass on what another machine asks its SSH agent for: ssh, or a program that nobody can name.
+    package var mayForwardAgent: Bool { application == Self.unknown || PathName.last(of: application.text) == "ssh" }
+
     /// The program as it is counted where programs share something.
     package var ofOwner: ProgramOfOwner { ProgramOfOwner(owner: owner, program: displayName) }
 
@@ -117,7 +120,7 @@ package struct CallerProgram: Equatable, Sendable {
     ]
 
     /// Whether the file is named like an interpreter, with or without a version and a variant behind (`python3.11`).
-    static func isInterpreter(_ path: String) -> Bool {
+    package static func isInterpreter(_ path: String) -> Bool {
         let name = PathName.last(of: path)
         // The dynamic loader and the emulators run any program that they get as an argument.
         if ["ld-", "ld.so", "qemu-"].contains(where: name.hasPrefix) { return true }

@@ -11,7 +11,7 @@ extension SlotHeader {
         self.init(
             storeID: storeID.bytes, ownerID: object.owner.bytes, objectID: object.id.bytes,
             availability: accessControl.availability, accessControl: object.accessControl,
-            accessGroup: object.attributes.group.text)
+            accessGroup: object.attributes.group.text, sshConstraints: object.attributes.sshConstraints)
     }
 
     /// The header that an item's parts are bound to. It does not contain the access group, because items change their

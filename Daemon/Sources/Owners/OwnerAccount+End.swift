@@ -1,6 +1,7 @@
 import Auditing
 import Authenticators
 import OwnerKeys
+import ProtectedObjects
 import SessionLocks
 import Synchronization
 
@@ -16,6 +17,7 @@ extension OwnerAccount {
     package func forgetProofs() {
         ring.wipe()
         recentBiometry.forget()
+        leases.endAll(because: .accountEnded)
     }
 
     /// Stops following events, and writes the records that are held back. May wait some seconds until biometry has stored its state.

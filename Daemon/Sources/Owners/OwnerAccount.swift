@@ -54,6 +54,8 @@ package final class OwnerAccount: Sendable {
     package let domainDigests: DomainDigests
     package let recentBiometry = RecentBiometry()
     package let keyUses = KeyUses()
+    /// What programs may do without another question.
+    package let leases: LeaseTable
     /// The user's security keys as factors; nil where no key is looked for.
     package let securityKeys: SecurityKeyAuthenticator?
     /// What tells of a biometric sensor: the fingers, or one that was added; nil without either.
@@ -80,6 +82,7 @@ package final class OwnerAccount: Sendable {
         self.seeds = seeds
         self.trail = trail
         clock = services.clock
+        leases = LeaseTable(clock: services.clock)
         self.log = log
         self.ring = ring
         self.stretching = stretching

@@ -27,6 +27,8 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         case program
         /// The program chooses the relying party.
         case browser
+        /// One signature for SSH.
+        case ssh(PasskeySSHUse)
     }
 
     let store: PasskeyStore
@@ -108,14 +110,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     ) throws(CTAPStatus) -> (any UserProof)? {
         try status(.operationDenied) {
             try requirePasscode()
-            var demand = demand(
-                request.relyingParty?.identifier.text ?? object(request),
-                door == .browser ? "in a browser: \(operation(request))" : operation(request))
+            var demand = demand(request.relyingParty?.identifier.text ?? object(request), shownOperation(request))
+            if case .ssh(let use) = door { demand.signedData = use.shown }
             demand.account = (request.user ?? named(request.credentials))?.shownName
             demand.replacedAccounts = request.replaced.map(\.shownName)
             let proof = PasskeyProof(try evaluator.evaluate(demand, asking: asking))
             // A browser's proof lies in its token alone, which ends.
-            if door == .program { latestProof.withLock { $0 = proof } }
+            if case .program = door { latestProof.withLock { $0 = proof } }
             return proof
         }
     }
@@ -129,6 +130,20 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
     /// What a question without a relying party is about.
     private func object(_ request: InteractionRequest) -> String {
         request.purpose == .selection ? "this machine" : "all passkeys of this machine"
+    }
+
+    private func shownOperation(_ request: InteractionRequest) -> String {
+        switch door {
+        case .program: operation(request)
+        case .browser where isForSSH(request): "sign once for SSH, and nobody knows what for"
+        case .browser: "in a browser: \(operation(request))"
+        case .ssh: "sign once for SSH with a passkey"
+        }
+    }
+
+    /// Whether a program signs in to SSH over the device for browsers, as ssh does itself with the file of such a key. No website has this name.
+    private func isForSSH(_ request: InteractionRequest) -> Bool {
+        request.purpose == .getAssertion && request.relyingParty?.identifier.utf8.starts(with: "ssh:".utf8) == true
     }
 
     private func operation(_ request: InteractionRequest) -> String {
@@ -212,10 +227,11 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             let opened = try opened(passkey, by: evaluation)
             let counter = try store.countSignature(of: passkey.record.id).attributes.signatureCount
             let signature = try opened.signature(of: message(counter))
+            if case .ssh(let use) = door { try use.verifyCaller() }
             try trail.decide {
                 try asking.cancellation.check()
                 try trail.grant(
-                    event("passkey-sign", credential.relyingParty), factors: evaluation.factorNames,
+                    signatureEvent(credential.relyingParty), factors: evaluation.factorNames,
                     strength: evaluation.label, isProved: !evaluation.proofs.isEmpty)
             }
             return CountedSignature(counter: counter, bytes: signature)
@@ -276,6 +292,13 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
             passkey.record, label: nil, in: rights.vault, ring: rights.ring, stretching: account.stretching)
         return OpenedPasskey(
             right: try account.keeper.exclusively { try opener.opened(by: evaluation, enclave: rights.enclave) })
+    }
+
+    private func signatureEvent(_ relyingParty: RelyingPartyName) -> AuditTrail.Event {
+        guard case .ssh(let use) = door else { return event("passkey-sign", relyingParty) }
+        var event = event("ssh-sign", relyingParty)
+        (event.operation, event.details) = (use.operation, use.details)
+        return event
     }
 
     private func event(_ name: String, _ relyingParty: RelyingPartyName) -> AuditTrail.Event {

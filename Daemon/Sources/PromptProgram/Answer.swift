@@ -34,6 +34,13 @@ public enum ReplyPipe {
     /// Tells the daemon that the question is visible.
     public static func sendShown() { send(.shown) }
 
+    /// Tells the daemon for how long the answer is to count.
+    ///
+    /// - Parameter term: 0 for once, otherwise the place of the term in the question, counted from 1.
+    public static func sendChoice(of term: Int) {
+        if let word = PromptReply(choosing: term) { send(word) }
+    }
+
     private static func send(_ reply: PromptReply) {
         unsafe withUnsafeBytes(of: reply.rawValue) { _ = unsafe write($0, to: PromptDescriptor.reply) }
     }

@@ -55,6 +55,30 @@ public struct PromptText {
         }
     }
 
+    /// For how long the answer may count, in the order of the numbers that the daemon is told; empty where there is no choice.
+    public var terms: [String] {
+        question.terms.isEmpty ? [] : ["once"] + question.terms.map(Self.words)
+    }
+
+    /// Where an answer counts that counts more than once; nil for everywhere, and where there is no choice.
+    public var termPlace: String? {
+        guard !question.terms.isEmpty else { return nil }
+        return switch question.termPlace {
+        case .terminal?: "Only in the program's terminal."
+        case .session?: "Only in the program's session."
+        case nil: nil
+        }
+    }
+
+    private static func words(of term: PromptTerm) -> String {
+        switch term {
+        case .seconds(let count) where count.isMultiple(of: 60):
+            count == 60 ? "for 1 minute" : "for \(count / 60) minutes"
+        case .seconds(let count): "for \(count) seconds"
+        case .uses(let count): "\(count) times"
+        }
+    }
+
     /// What begins a sensor's line.
     public static func label(of kind: PromptSensor.Kind) -> String {
         switch kind {
@@ -120,15 +144,19 @@ public struct PromptText {
     private static func facts(of signed: PromptSignedData) -> [Fact] {
         let data =
             switch signed.form {
-            case .text(let text): Fact(label: "Signs", lead: "the text “", text: text.string.isolated, detail: "”")
+            case .text(let text): [Fact(label: "Signs", lead: "the text “", text: text.string.isolated, detail: "”")]
             case .data(let count):
-                Fact(
-                    label: "Signs", text: "\(count) \(count == 1 ? "byte" : "bytes") of data, which cannot be shown",
-                    isOfOstiary: true)
+                [
+                    Fact(
+                        label: "Signs",
+                        text: "\(count) \(count == 1 ? "byte" : "bytes") of data, which cannot be shown",
+                        isOfOstiary: true)
+                ]
             case .digestOnly:
-                Fact(label: "Signs", text: "a digest only; the program keeps the data to itself", isOfOstiary: true)
+                [Fact(label: "Signs", text: "a digest only; the program keeps the data to itself", isOfOstiary: true)]
+            case .ssh(let facts): facts.facts
             }
-        return [data, Fact(label: "SHA-256", text: signed.digest.string, isOfOstiary: true)]
+        return data + [Fact(label: "SHA-256", text: signed.digest.string, isOfOstiary: true)]
     }
 
     /// One object is named as it is. Of several objects the number comes first, then as many names as are wanted, in
@@ -161,7 +189,9 @@ public struct PromptText {
         let facts = facts.map { "\($0.label): \($0.lead)\($0.text)\($0.detail)." }
         let reason = reason.map { "\($0.label): “\($0.words)”." }
         let options = options.enumerated().map { "\($0.offset + 1): \($0.element)." }
-        return ([heading] + facts + options + [reason, warning, hint, notice].compactMap(\.self)).joined(separator: " ")
+        let terms = terms.isEmpty ? nil : "Your answer counts \(terms.joined(separator: ", or "))."
+        return ([heading] + facts + options + [reason, terms, warning, hint, notice].compactMap(\.self)).joined(
+            separator: " ")
     }
 
     public var warning: String? {

@@ -40,6 +40,8 @@ public struct SheetText {
         "sign once with a key": "%1 wants to sign with %2",
         "use the key and the secret of a right": "%1 wants to use the right %2",
         "use a key": "%1 wants to use the key %2",
+        "use the key of a right for SSH": "%1 wants to use %2 for SSH",
+        "use a key for SSH": "%1 wants to use %2 for SSH",
         "read a keychain item": "%1 wants to read %2",
         "change a keychain item": "%1 wants to change %2",
         "sign in with a passkey": "%1 wants to sign in at %2",
@@ -134,13 +136,45 @@ public struct SheetText {
             let heading = fact("Signs", phrases("the text in these %1 lines:", String(lines.count)))
             return [heading, Fact(label: "", lines: lines.map(PhraseBook.isolated), isNumbered: true), digest]
         }
-        let words =
-            switch signed.form {
-            case .text(let text): phrases("the text %1", PhraseBook.isolated("“\(text.string)”"))
-            case .data(let count): phrases("%1 bytes of data, which cannot be shown", String(count))
-            case .digestOnly: phrases("a digest only; the program keeps the data to itself")
-            }
-        return [fact("Signs", words), digest]
+        switch signed.form {
+        case .text(let text): return [fact("Signs", phrases("the text %1", quoted(text))), digest]
+        case .data(let count):
+            return [fact("Signs", phrases("%1 bytes of data, which cannot be shown", String(count))), digest]
+        case .digestOnly:
+            return [fact("Signs", phrases("a digest only; the program keeps the data to itself")), digest]
+        case .ssh(let facts): return self.facts(of: facts) + [digest]
+        }
+    }
+
+    private func quoted(_ text: DisplayText) -> String { PhraseBook.isolated("“\(text.string)”") }
+
+    private func facts(of ssh: PromptSSHFacts) -> [Fact] {
+        var facts: [Fact] = []
+        switch ssh.purpose {
+        case .login(let user, let service):
+            facts.append(
+                fact(
+                    "Signs",
+                    phrases("a login as %1 (%2)", quoted(user), PhraseBook.isolatedPath(service.string))))
+            let key = ssh.hostKey.map { PhraseBook.isolatedPath($0.string) }
+            facts.append(fact("Host key", key ?? phrases("not known; it may be any host")))
+        case .signature(let namespace):
+            facts.append(fact("Signs", phrases("an SSH signature for %1", quoted(namespace))))
+        case .unknown: facts.append(fact("Signs", phrases("unknown data, which may be a login")))
+        }
+        if let key = ssh.signingKey { facts.append(fact("Key", PhraseBook.isolatedPath(key.string))) }
+        switch ssh.hostName {
+        case .ofOwner(let name)?: facts.append(fact("Host", phrases("%1, as you named it", quoted(name))))
+        case .claimed(let name)?:
+            let words = PhraseBook.isolated("“\(PromptText.quotable(name))”")
+            facts.append(Fact(label: phrases("Host"), lines: [phrases("%1, not checked", words)], isOfProgram: true))
+        case nil: break
+        }
+        if ssh.isForwarded {
+            facts.append(fact("Forwarded", phrases("yes; another host may have asked")))
+            facts.append(fact("By", PhraseBook.isolatedPath(ssh.shownForwarders)))
+        }
+        return facts
     }
 
     // MARK: what the person does
@@ -159,6 +193,33 @@ public struct SheetText {
     public var field: String { phrases(text.field) }
 
     public var options: [String] { question.kind.options.map { PhraseBook.isolated(phrases.translated($0.string)) } }
+
+    /// What stands before the choice of a term.
+    public var termsLabel: String { phrases("Your answer counts:") }
+
+    /// For how long the answer may count, in the order of the numbers that the daemon is told; empty where there is no choice.
+    public var terms: [String] {
+        question.terms.isEmpty ? [] : [phrases("once")] + question.terms.map(words)
+    }
+
+    /// Where an answer counts that counts more than once; nil for everywhere, and where there is no choice.
+    public var termPlace: String? {
+        guard !question.terms.isEmpty else { return nil }
+        return switch question.termPlace {
+        case .terminal?: phrases("Only in the program's terminal.")
+        case .session?: phrases("Only in the program's session.")
+        case nil: nil
+        }
+    }
+
+    private func words(of term: PromptTerm) -> String {
+        switch term {
+        case .seconds(60): phrases("for 1 minute")
+        case .seconds(let count) where count.isMultiple(of: 60): phrases("for %1 minutes", String(count / 60))
+        case .seconds(let count): phrases("for %1 seconds", String(count))
+        case .uses(let count): phrases("%1 times", String(count))
+        }
+    }
 
     public var cancel: String {
         guard let title = text.cancelTitle else { return phrases("Cancel") }
@@ -187,7 +248,9 @@ public struct SheetText {
             (fact.label.isEmpty ? "" : "\(fact.label): ") + fact.lines.joined(separator: "\n") + "."
         }
         let options = options.enumerated().map { "\($0.offset + 1): \($0.element)." }
-        let all = [title + ".", heading, program] + facts + options + [warning, notice].compactMap(\.self)
+        let choice = terms.isEmpty ? nil : "\(termsLabel) \(terms.joined(separator: ", "))."
+        let counts = [choice, termPlace].compactMap(\.self)
+        let all = [title + ".", heading, program] + facts + options + counts + [warning, notice].compactMap(\.self)
         return PhraseBook.withoutIsolates(all.joined(separator: " "))
     }
 

@@ -33,6 +33,7 @@ extension PromptQuestion {
             && operation == other.operation && signedData == other.signedData && consequence == other.consequence
             && reason == other.reason && cancelTitle == other.cancelTitle && fallbackTitle == other.fallbackTitle
             && isShownInFull == other.isShownInFull && isUnproved == other.isUnproved
-            && isAtTrustedPlace == other.isAtTrustedPlace
+            && isAtTrustedPlace == other.isAtTrustedPlace && terms == other.terms
+            && termPlace == other.termPlace
     }
 }

@@ -96,6 +96,18 @@ public struct PromptUpdate: Codable, Equatable, Sendable {
     }
 }
 
+/// For how long an answer may count, where the question lets the person choose: a lease.
+public enum PromptTerm: Codable, Equatable, Sendable {
+    case seconds(UInt32)
+    case uses(UInt32)
+}
+
+/// Where an answer counts that counts more than once: for the processes of the program's terminal, or of its session without one.
+public enum PromptTermPlace: String, Codable, Equatable, Sendable {
+    case terminal
+    case session
+}
+
 /// One question to a person: everything that is shown beside the program's name.
 public struct PromptQuestion: Codable, Equatable, Sendable {
     public let kind: PromptKind
@@ -132,6 +144,13 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isUnproved: Bool
     /// Whether the question is put at the trusted place or not at all.
     public private(set) var isAtTrustedPlace: Bool
+    /// For how long the answer may count beside this once; empty where it counts once in any case. A pinentry offers none of them.
+    public let terms: [PromptTerm]
+    /// Where ``terms`` count; nil for everywhere, and where there are none.
+    public let termPlace: PromptTermPlace?
+
+    /// The most terms of a question.
+    public static let maximumTermCount = 2
 
     public init(
         _ kind: PromptKind, sensors: [PromptSensor] = [], objects: PromptObjects? = nil, operation: DisplayText,
@@ -139,7 +158,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         hint: DisplayText? = nil, notice: DisplayText? = nil, triesLeft: Int? = nil,
         missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
-        isUnproved: Bool = false, isAtTrustedPlace: Bool = false
+        isUnproved: Bool = false, isAtTrustedPlace: Bool = false, terms: [PromptTerm] = [],
+        termPlace: PromptTermPlace? = nil
     ) {
         self.kind = kind
         self.sensors = sensors
@@ -157,6 +177,8 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.isShownInFull = isShownInFull
         self.isUnproved = isUnproved
         self.isAtTrustedPlace = isAtTrustedPlace
+        self.terms = Array(terms.prefix(Self.maximumTermCount))
+        self.termPlace = termPlace
     }
 
     /// The same question, put at the trusted place or not at all.

@@ -9,6 +9,8 @@ public struct PromptSignedData: Codable, Equatable, Sendable {
         case data(byteCount: Int)
         /// The daemon knows the digest alone.
         case digestOnly
+        /// Data for SSH, which the daemon has read.
+        case ssh(PromptSSHFacts)
     }
 
     public let form: Form
@@ -25,6 +27,12 @@ public struct PromptSignedData: Codable, Equatable, Sendable {
     /// A digest whose data the program keeps for itself.
     public init(digestOnly digest: Data) {
         form = .digestOnly
+        self.digest = Self.groups(of: digest)
+    }
+
+    /// Data for SSH with its digest.
+    public init(_ facts: PromptSSHFacts, digest: Data) {
+        form = .ssh(facts)
         self.digest = Self.groups(of: digest)
     }
 

@@ -19,6 +19,7 @@ public final class LiveQuestion: Sendable {
     private struct State {
         var isShown = false
         var shownSensors: [Int]?
+        var term = 0
         var show: (@Sendable (PromptUpdate) -> Void)?
     }
 
@@ -48,7 +49,13 @@ public final class LiveQuestion: Sendable {
     /// Shows another text about a sensor. Never waits: the update is dropped if no prompter can show it now.
     public func update(_ update: PromptUpdate) { state.withLock { $0.show?(update) } }
 
+    /// For how long the person said that the answer counts: 0 for once, otherwise the place of a term in the question, counted from 1.
+    public var chosenTerm: Int { state.withLock { $0.term } }
+
     // MARK: the prompter's side
+
+    /// Reports the person's choice of a term.
+    public func note(term: Int) { state.withLock { $0.term = term } }
 
     /// Reports where the question is put.
     func notePlaced(at place: PromptPlace) { onPlaced(place) }

@@ -286,7 +286,8 @@ public struct ProcessPrompter: PlacingPrompter {
         }) {
             watch(
                 &running, hasTerminal: hasTerminal, mustBeDrawn: mustBeDrawn,
-                timeLimitSeconds: request.timeLimitSeconds, caller, live, shown)
+                timeLimitSeconds: request.timeLimitSeconds, termCount: request.question.terms.count, caller, live,
+                shown)
         }
         if case .because(.proved) = interruption, !hasTerminal, !request.frontEnd.isTrustedPlace {
             // A window needs no time to clean up, and the program waits for what a sensor has proved.
@@ -315,7 +316,7 @@ public struct ProcessPrompter: PlacingPrompter {
 
     /// Waits for the prompt's last word; then nil. Otherwise the reason why the prompt must be ended.
     private func watch(
-        _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, timeLimitSeconds: Int,
+        _ process: inout PromptProcess, hasTerminal: Bool, mustBeDrawn: Bool, timeLimitSeconds: Int, termCount: Int,
         _ caller: PromptCaller, _ live: LiveQuestion, _ shown: ShownSensors?
     ) -> Interruption? {
         let drawDeadline = ContinuousClock.now.advanced(by: drawPatience)
@@ -332,11 +333,19 @@ public struct ProcessPrompter: PlacingPrompter {
                 if mustBeDrawn, !isShown, ContinuousClock.now >= drawDeadline { return .notDrawn }
                 continue
             }
+            // A choice that the person made before a sensor noticed them must not be missed.
+            while process.hasWord {
+                guard let word = process.readWord(), !word.isLast else {
+                    return live.cancellation.interruption.map(Interruption.because)
+                }
+                if let term = word.chosenTerm {
+                    live.note(term: min(term, termCount))
+                    continue
+                }
+                isShown = true
+                if let shown { live.noteShown(sensors: shown.indices) }
+            }
             if let interruption = live.cancellation.interruption { return .because(interruption) }
-            guard polled[1].revents != 0 else { continue }
-            guard process.readWord() == .shown else { return nil }
-            isShown = true
-            if let shown { live.noteShown(sensors: shown.indices) }
         }
         return .stuck
     }
@@ -379,7 +388,8 @@ public struct ProcessPrompter: PlacingPrompter {
         case .displayFailed: .unavailable(.displayRefused(.noAnswer))
         case .badRequest: .unavailable(.promptFailed(reason: "it did not understand the question"))
         case .unshowable: .unavailable(.unshowable)
-        case .shown, .ended, .entered, .confirmed: .interrupted(by: .promptEnded)
+        case .shown, .ended, .entered, .confirmed, .once, .firstTerm, .secondTerm:
+            .interrupted(by: .promptEnded)
         }
     }
 }

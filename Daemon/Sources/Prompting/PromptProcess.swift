@@ -63,14 +63,25 @@ struct PromptProcess: ~Copyable {
         case reply(PromptReply)
         /// It hung up, or sent a byte that is no reply.
         case silence
+
+        var isLast: Bool {
+            switch self {
+            case .none: false
+            case .reply(let reply): reply.isLast
+            case .silence: true
+            }
+        }
     }
 
-    /// Reads the prompt's next word, which must be waiting; nil when it said none. Every word but `shown` is its last, unless
-    /// ``ask(again:)`` follows.
+    /// Whether a word is waiting, or the prompt has hung up.
+    var hasWord: Bool { Self.isReadable(reply.number, within: 0) }
+
+    /// Reads the prompt's next word, which must be waiting; nil when it said none. Most words are its last one
+    /// (``PromptReply/isLast``), unless ``ask(again:)`` follows.
     mutating func readWord() -> PromptReply? {
         if case .none = lastWord { lastWord = Self.nextWord(from: reply.number) }
         guard case .reply(let word) = lastWord else { return nil }
-        if word == .shown { lastWord = .none }
+        if !word.isLast { lastWord = .none }
         return word
     }
 
@@ -119,7 +130,7 @@ struct PromptProcess: ~Copyable {
         let (replyNumber, secretNumber) = (reply.number, secret.number)
         var word = lastWord
         helper.hangUp()
-        while word == .none || word == .reply(.shown) {
+        while !word.isLast {
             // A prompt without a last word in this time is stuck.
             guard Self.isReadable(replyNumber, within: Self.endPatienceMilliseconds) else { break }
             word = Self.nextWord(from: replyNumber)

@@ -8,6 +8,8 @@ package struct Refusal: Error, Equatable, Sendable {
     package let explanation: String
     var retryAfter: Duration?
     package var cause: String = ""
+    /// The lease that refused, for the log; nil for none.
+    package var leaseID: UInt64?
 
     package init(_ code: WireFailureCode, _ explanation: String, retryAfter: Duration? = nil, cause: String = "") {
         self.code = code

@@ -22,6 +22,8 @@ package struct Exchange {
     /// The program that the request is made for: the connected program, or the client that it acts for as a door. Names, shares, pauses,
     /// the order of questions, terminal and sensors are this program's.
     package var caller: CallerProcess { request.client?.caller ?? session.caller }
+    /// Whether the connected program is a door that makes the request for a client.
+    package var isForClient: Bool { request.client != nil }
     package var account: OwnerAccount { session.account }
     package var contexts: ContextTable { request.client?.contexts ?? session.contexts }
     /// Keys that wait for their items. Each client has its own.
@@ -42,6 +44,15 @@ package struct Exchange {
         let mayHaveAsked = cancellation != nil
         try session.verifyCaller(wholly: mayHaveAsked)
         if let client = request.client { try session.verify(client, wholly: mayHaveAsked) }
+    }
+
+    /// ``verifyCaller()`` for code that a person has answered, and that knows of no exchanges.
+    package var callerVerification: @Sendable () throws -> Void {
+        let (session, client) = (session, request.client)
+        return {
+            try session.verifyCaller(wholly: true)
+            if let client { try session.verify(client, wholly: true) }
+        }
     }
 
     /// Throws when the request was ended, on any thread.
@@ -78,9 +89,14 @@ package struct Exchange {
     }
 
     /// An event of the log that this request causes, by the request's own name where no other is given.
-    package func event(_ name: String? = nil, object: String = "", operation: String = "") -> AuditTrail.Event {
+    ///
+    /// - Parameter lease: the lease under which it happens, or that refuses.
+    package func event(
+        _ name: String? = nil, object: String = "", operation: String = "", lease: UInt64? = nil
+    ) -> AuditTrail.Event {
         AuditTrail.Event(
-            name: name ?? request.eventName, program: caller.program, object: object, operation: operation)
+            name: name ?? request.eventName, program: caller.program, object: object, operation: operation,
+            leaseID: lease)
     }
 }
 

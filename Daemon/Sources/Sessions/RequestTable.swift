@@ -130,6 +130,11 @@ extension WireRequest.OneOf_Body {
         case .awaitGrantEnd: RequestRow("awaitGrantEnd", .waiting)
         case .heldGrants: RequestRow("heldGrants", .connection, clients: true)
 
+        // Leases. A door asks for none: its clients get theirs with a question.
+        case .grantLease: RequestRow("lease-grant", .own, terminal: true)
+        case .listLeases: RequestRow("listLeases", .ownForReading, forChanged: true)
+        case .revokeLeases: RequestRow("lease-revoke", .own, forChanged: true)
+
         // Rights.
         case .createRight(let body):
             RequestRow(
@@ -166,6 +171,15 @@ extension WireRequest.OneOf_Body {
             RequestRow(
                 "attest", .own, tail: AttestationLimits.challengeByteCounts.upperBound, terminal: true,
                 of: .object(body.rightID), clients: true)
+        // A key that confirms nothing is mostly authorized already, and then nobody is asked.
+        case .sshSign(let body):
+            RequestRow(
+                "ssh-sign", body.contextID == 0 ? .own : .connectionUnlessAsking, tail: WireLimits.sshDataByteCount,
+                terminal: true, of: .object(body.rightID), clients: true)
+        case .sshAssert(let body):
+            RequestRow(
+                "ssh-sign", .own, tail: WireLimits.sshDataByteCount, terminal: true, of: .object(body.credentialID),
+                clients: true)
 
         // Enclave keys that back no right.
         case .createKey: RequestRow("key-create", .own, terminal: true, clients: true)
@@ -205,8 +219,8 @@ extension WireRequest.OneOf_Body {
         case .removeSecurityKey: RequestRow("security-key-remove", .own, terminal: true)
         case .securityKeyPIN: RequestRow("security-key-pin", .own, terminal: true)
 
-        // Passkeys of this machine.
-        case .listPasskeys: RequestRow("listPasskeys", .ownForReading, showsStore: true)
+        // Passkeys of this machine. A door for SSH shows its client those that were made for it.
+        case .listPasskeys: RequestRow("listPasskeys", .ownForReading, showsStore: true, clients: true)
         case .removePasskey: RequestRow("passkey-remove", .own, terminal: true)
 
         // Attestation of keys by their chip.

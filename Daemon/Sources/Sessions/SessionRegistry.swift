@@ -80,17 +80,27 @@ package final class SessionRegistry: Sendable {
     /// Ends all grants in all contexts, and all questions.
     package func endAllGrants() { for session in all { session.endAllGrants() } }
 
-    /// As ``endAllGrants()``, for the programs of one user.
-    package func endAllGrants(of account: OwnerAccount) { for session in all(of: account) { session.endAllGrants() } }
-
-    /// The rights and keys that are open in any context of the user's programs.
-    package func openObjects(of account: OwnerAccount) -> Set<VaultID> {
-        Set(all(of: account).flatMap(\.holders).flatMap { $0.contexts.all.flatMap(\.openObjects) })
+    /// As ``endAllGrants()``, for the programs of one user, with the leases that a lock ends.
+    package func endAllGrants(of account: OwnerAccount) {
+        account.leases.lock()
+        for session in all(of: account) { session.endAllGrants() }
     }
 
-    /// Ends the grants on one object in all contexts.
-    package func endGrants(on object: VaultID) {
-        for holder in all.flatMap(\.holders) { holder.contexts.endGrants(on: object) }
+    /// The rights and keys that are open in any context of the user's programs, or under a lease.
+    package func openObjects(of account: OwnerAccount) -> Set<VaultID> {
+        Set(all(of: account).flatMap(\.holders).flatMap { $0.contexts.all.flatMap(\.openObjects) })
+            .union(account.leases.openObjects)
+    }
+
+    /// Ends the grants on a removed object, in all contexts and under the owner's leases.
+    package func endGrants(on object: VaultID, of account: OwnerAccount) {
+        account.leases.lose(object, because: .objectRemoved)
+        for holder in all(of: account).flatMap(\.holders) { holder.contexts.endGrants(on: object) }
+    }
+
+    /// Tells the user's programs that objects are authorized under a lease no more.
+    package func endLeased(_ objects: Set<VaultID>, of account: OwnerAccount) {
+        for holder in all(of: account).flatMap(\.holders) { holder.contexts.endLeased(objects) }
     }
 
     /// Ends the grants of the requester's user's programs at `paths`. The open questions of `requester` itself go on.
@@ -104,8 +114,9 @@ package final class SessionRegistry: Sendable {
         }
     }
 
-    /// Ends the factors that contexts keep, and browsers' tokens: the user's passcode has changed, or the fingers have.
+    /// Ends the factors that contexts keep, leases, and browsers' tokens: the user's passcode has changed, or the fingers have.
     package func endKeptFactors(of account: OwnerAccount) {
+        account.leases.endAll(because: .factorsChanged)
         for session in all(of: account) {
             for holder in session.holders { holder.contexts.endKeptFactors() }
             session.browserAuthenticator.forget()

@@ -3,10 +3,11 @@ import SecretBuffers
 /// Reads keys, one byte at a time, into a ``SecretLine``: a pure state machine that knows neither terminal nor clock.
 ///
 /// Ctrl-C, Escape, and Ctrl-D on an empty line cancel; Backspace, Ctrl-W and Ctrl-U erase; Enter submits; Tab chooses the
-/// fallback when there is one. Keys that send an escape sequence (arrows and such) do nothing.
+/// fallback when there is one, and Ctrl-L the next term. Keys that send an escape sequence (arrows and such) do nothing.
 struct LineEditor: ~Copyable {
     private(set) var line: SecretLine
     private let offersFallback: Bool
+    private let offersTerms: Bool
     private var escape: Escape = .none
     private var isOverfull = false
 
@@ -24,11 +25,14 @@ struct LineEditor: ~Copyable {
         case tooLong
         case cancelled
         case fallback
+        /// The next term is chosen.
+        case nextTerm
     }
 
-    init(capacity: Int, offersFallback: Bool) {
+    init(capacity: Int, offersFallback: Bool, offersTerms: Bool = false) {
         line = SecretLine(capacity: capacity)
         self.offersFallback = offersFallback
+        self.offersTerms = offersTerms
     }
 
     /// Whether an Escape key came, or the begin of a longer sequence: only the time until the next byte tells.
@@ -69,6 +73,7 @@ struct LineEditor: ~Copyable {
         case 0x08, 0x7F: line.removeLastCharacter()
         case 0x09: return offersFallback ? .fallback : .ignored
         case 0x0A, 0x0D: return submit()
+        case 0x0C: return offersTerms ? .nextTerm : .ignored
         case 0x15: erase()
         case 0x17: line.removeLastWord()
         case 0x1B: escape = .begun

@@ -56,7 +56,9 @@ struct TerminalFrontEnd {
 
     private func readLine(_ layout: TerminalLayout, _ watch: borrowing PromptWatch) -> Answer {
         var editor = LineEditor(
-            capacity: capacity, offersFallback: request.question.fallbackTitle != nil)
+            capacity: capacity, offersFallback: request.question.fallbackTitle != nil,
+            offersTerms: !request.question.terms.isEmpty)
+        var term = 0
         while true {
             if let place, !place.isHere() { return .reply(.switchedAway) }
             let step: LineEditor.Step
@@ -83,6 +85,9 @@ struct TerminalFrontEnd {
             switch step {
             case .cancelled: return .reply(.cancelled)
             case .fallback: return .reply(.fallback)
+            case .nextTerm:
+                term = (term + 1) % layout.text.terms.count
+                show(term: term, layout)
             case _ where !isTyped: continue
             case .submitted: return isConfirmation ? confirmation(of: editor.line) : .entered(editor.take())
             case .tooLong: _ = draw("\r\nToo long: at most \(editor.line.capacity) bytes.\r\n\(layout.field)")
@@ -98,6 +103,12 @@ struct TerminalFrontEnd {
         guard request.question.sensors.indices.contains(update.sensor) else { return }
         let sensor = PromptSensor(request.question.sensors[update.sensor].kind, update.text)
         _ = draw("\r\u{1B}[K" + layout.lines(of: sensor).joined(separator: "\r\n") + "\r\n" + layout.field)
+    }
+
+    /// Writes the chosen term below the present lines, and the field again. The daemon is told before the person can answer.
+    private func show(term: Int, _ layout: TerminalLayout) {
+        ReplyPipe.sendChoice(of: term)
+        _ = draw("\r\u{1B}[K" + layout.linesOfTerm(term).joined(separator: "\r\n") + "\r\n" + layout.field)
     }
 
     private func confirmation(of line: borrowing SecretLine) -> Answer {

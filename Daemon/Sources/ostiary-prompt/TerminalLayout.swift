@@ -36,6 +36,7 @@ struct TerminalLayout {
         if let warning = text.warning { lines += labelled("Warning", warning) }
         if let hint = text.hint { lines += wrapped(hint, indent: 0) }
         if let notice = text.notice { lines += wrapped(notice, indent: 0) }
+        lines += linesOfTerm(0)
         for sensor in text.sensors { lines += self.lines(of: sensor) }
         lines += wrapped(keys, indent: 0)
         if let title = text.cancelTitle { lines += labelled("Ctrl-C", "“\(title)”") }
@@ -59,6 +60,16 @@ struct TerminalLayout {
     /// The lines of a sensor.
     func lines(of sensor: PromptSensor) -> [String] {
         labelled(PromptText.label(of: sensor.kind), sensor.text.string.isolatingQuotations)
+    }
+
+    /// The lines that say for how long the answer counts; none where there is no choice.
+    ///
+    /// - Parameter chosen: the number of the chosen term.
+    func linesOfTerm(_ chosen: Int) -> [String] {
+        guard text.terms.indices.contains(chosen) else { return [] }
+        let others = text.terms.indices.dropFirst().map { text.terms[(chosen + $0) % text.terms.count] }
+        let place = text.termPlace.map { " \($0)" } ?? ""
+        return labelled("Counts", "\(text.terms[chosen]). Ctrl-L: \(others.joined(separator: ", then ")).\(place)")
     }
 
     var field: String { "\(text.field): " }

@@ -50,6 +50,8 @@ struct SheetFrontEnd {
                 guard isChecking, question.isRepetition(of: request.question) else { return .reply(.badRequest) }
                 isChecking = false
                 watch.restart()
+                // For the daemon each question begins with no choice; in the window it is still there.
+                ReplyPipe.sendChoice(of: sheet.term)
                 sheet.ask(again: question, SheetText(request: request.putting(question), phrases: phrases))
             case .readable, .closed, .quiet: break
             }
@@ -60,6 +62,7 @@ struct SheetFrontEnd {
                 case _ where isChecking: continue
                 case .fallback: return .reply(.fallback)
                 case .confirmed: return .reply(.confirmed)
+                case .term(let term): ReplyPipe.sendChoice(of: term)
                 case .chosen(let index): return .entered(Self.number(of: index))
                 case .submitted:
                     guard let secret = sheet.takeSecret() else { continue }
@@ -96,6 +99,8 @@ final class SheetEvents {
         case submitted, confirmed, cancelled, fallback
         /// The option with this index.
         case chosen(Int)
+        /// For how long the answer is to count, by the term's number.
+        case term(Int)
     }
 
     private var events: [Event] = []

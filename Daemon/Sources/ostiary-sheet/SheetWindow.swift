@@ -20,6 +20,10 @@ final class SheetWindow {
     private var field: SecretField?
     private var first: Widget?
     private var confirmation: Widget?
+    /// The buttons of the terms, and their titles.
+    private var terms: [(button: Widget, title: String)] = []
+    /// The number of the chosen term.
+    private(set) var term = 0
     /// What cannot be used while the answer is checked.
     private var answering: [Widget] = []
     /// The sensors, and the labels with their states.
@@ -71,6 +75,7 @@ final class SheetWindow {
         } else if hasSecret {
             addField(text.field, labelled: !room.isTight)
         }
+        addTerms(text, to: room.isTight ? scrolled : content)
         for sensor in question.sensors { addSensor(sensor, named: text.sensor(sensor).name, to: news) }
         append(status.widget, to: news)
         if room.isTight { append(SheetWords(text, spacing: spacing).widget, to: scrolled) }
@@ -164,7 +169,7 @@ final class SheetWindow {
         guard let field, let button = field.revealButton, field.revealed.isShown != isShown else { return }
         field.revealed.isShown = isShown
         let title = isShown ? phrases("Hide") : phrases("Show")
-        gtk_button_set_label(UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self), title)
+        setTitle(title, of: button)
         setAccessibleLabel(title, of: button)
         fit()
     }
@@ -177,6 +182,37 @@ final class SheetWindow {
             if first == nil { first = button }
         }
         append(column, to: box)
+    }
+
+    /// One button for each term; the chosen one has a mark.
+    private func addTerms(_ text: SheetText, to box: Widget) {
+        guard !text.terms.isEmpty else { return }
+        append(makeLabel(text.termsLabel, classes: "label"), to: box)
+        let row = makeBox(GTK_ORIENTATION_HORIZONTAL, spacing: 10, classes: "terms")
+        for (index, title) in text.terms.enumerated() {
+            terms.append((addButton(title, to: row) { $0.choose(term: index) }, title))
+        }
+        append(row, to: box)
+        if let place = text.termPlace { append(makeLabel(place, classes: "label"), to: box) }
+        answering += terms.map(\.button)
+        show(term: 0)
+    }
+
+    /// A key reaches a button twice; the second time changes nothing.
+    private func choose(term: Int) {
+        guard input.isBeingHandled, term != self.term else { return }
+        events.add(.term(term))
+        show(term: term)
+        fit()
+    }
+
+    private func show(term: Int) {
+        self.term = term
+        for (index, (button, title)) in terms.enumerated() {
+            let shown = index == term ? "✓ \(title)" : title
+            setTitle(shown, of: button)
+            setAccessibleLabel(PhraseBook.withoutIsolates(shown), of: button)
+        }
     }
 
     /// Only a key or a click in this window counts.

@@ -103,6 +103,10 @@ func makeButton(_ title: String) -> Widget {
     return button
 }
 
+func setTitle(_ title: String, of button: Widget) {
+    gtk_button_set_label(UnsafeMutableRawPointer(button).assumingMemoryBound(to: GtkButton.self), title)
+}
+
 func setText(_ text: String, of label: Widget) {
     gtk_label_set_text(OpaquePointer(label), directed(text))
     setAccessibleLabel(PhraseBook.withoutIsolates(text), of: label)

@@ -11,8 +11,13 @@ struct AuditEntryTests {
         object: "right", operation: "sign", factors: ["passcode", "biometry"], strength: "key-bound", reason: "none",
         repetitions: 3)
 
+    private static let leased = AuditEntry(
+        time: 5, owner: .test(9), event: "sign", result: "granted", factors: ["passcode"],
+        leaseID: 0x0102_0304_0506_0708)
+
     private static let contents: [LogRecord.Content] = [
-        .entry(full), .entry(AuditEntry(time: 0, event: "", result: "")), .epochStart(number: 7, time: 8),
+        .entry(full), .entry(leased), .entry(AuditEntry(time: 0, event: "", result: "")),
+        .epochStart(number: 7, time: 8),
         .beganAnew(epoch: 1, time: 2, formerCount: 3, firstMisfit: 4),
     ]
 
@@ -36,14 +41,25 @@ struct AuditEntryTests {
     }
 
     @Test func `other versions, kinds and uses of keys do not decode`() {
-        let payload = LogPayload(Self.contents[2], storeGeneration: 1).bytes
-        for (offset, values) in [(0, [0, 1, 2, 4, 255]), (1, [0, 1, 3, 5, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
+        let payload = LogPayload(Self.contents[3], storeGeneration: 1).bytes
+        for (offset, values) in [(0, [0, 1, 2, 4, 255]), (1, [0, 1, 3, 5, 6, 255]), (2, [2, 255])] as [(Int, [UInt8])] {
             for value in values {
                 var bytes = payload
                 bytes[offset] = value
                 #expect(throws: MalformedPayload.self, "\(offset): \(value)") { try LogPayload(bytes: bytes) }
             }
         }
+    }
+
+    @Test func `a lease stands behind the fields of an entry, whose bytes stay as they are without one`() {
+        let without = AuditEntry(
+            time: 5, owner: .test(9), event: "sign", result: "granted", factors: ["passcode"])
+        let (plain, leased) = (
+            LogPayload(.entry(without), storeGeneration: 1).bytes,
+            LogPayload(.entry(Self.leased), storeGeneration: 1).bytes
+        )
+        #expect(plain[1] == 1 && leased[1] == 5)
+        #expect(leased == plain[..<1] + [5] + plain[2...] + [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
     @Test func `a part's beginning decodes`() throws {
@@ -56,8 +72,8 @@ struct AuditEntryTests {
             let payload = LogPayload(content, storeGeneration: 1).bytes
             return RawRecord(index: 0, payload: payload, code: [], head: [], end: 0).owner
         }
-        #expect(owner(.entry(Self.full)) == .test(9))
-        for content in Self.contents.dropFirst() { #expect(owner(content) == nil && content.owner == nil) }
+        for entry in [Self.full, Self.leased] { #expect(owner(.entry(entry)) == .test(9)) }
+        for content in Self.contents.dropFirst(2) { #expect(owner(content) == nil && content.owner == nil) }
         let nobody = AuditEntry(time: 1, owner: .test(0), event: "e", result: "r")
         let read = try LogPayload(bytes: LogPayload(.entry(nobody), storeGeneration: 1).bytes)
         #expect(read.content == .entry(AuditEntry(time: 1, event: "e", result: "r")))
@@ -95,7 +111,7 @@ struct AuditEntryTests {
         let long = String(repeating: "a", count: 10_000)
         let entry = AuditEntry(
             time: 0, event: long, result: long, program: long, object: long, operation: long,
-            factors: Array(repeating: long, count: 20), strength: long, reason: long)
+            factors: Array(repeating: long, count: 20), strength: long, reason: long, leaseID: .max)
         #expect(LogPayload(.entry(entry), storeGeneration: .max).byteCount <= LogFormat.maximumPayload)
     }
 }

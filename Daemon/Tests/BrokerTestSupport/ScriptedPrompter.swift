@@ -32,6 +32,7 @@ public final class ScriptedPrompter: Prompter {
         var interlude: (@Sendable () -> Void)?
         var updates: [PromptUpdate] = []
         var sensorRefusal: SensorRefusal?
+        var term = 0
     }
 
     private let state = Mutex(State())
@@ -55,6 +56,9 @@ public final class ScriptedPrompter: Prompter {
     public func duringNextQuestion(_ interlude: @escaping @Sendable () -> Void) {
         state.withLock { $0.interlude = interlude }
     }
+
+    /// Chooses this term in each question from now on; 0 for once.
+    public func choose(term: Int) { state.withLock { $0.term = term } }
 
     /// Has no sensor wait for any process, or every sensor again.
     public func refuseSensors(because refusal: SensorRefusal?) { state.withLock { $0.sensorRefusal = refusal } }
@@ -86,6 +90,7 @@ public final class ScriptedPrompter: Prompter {
         }
         return live.showingUpdates(with: { update in self.state.withLock { $0.updates.append(update) } }) {
             if isSeen { live.noteShown() }
+            live.note(term: state.withLock { $0.term })
             interlude?()
             let next = state.withLock { $0.answers.first }
             if let interruption = live.cancellation.interruption, next != .cancelAnyway {

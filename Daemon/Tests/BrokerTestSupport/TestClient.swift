@@ -87,17 +87,21 @@ public final class TestClient {
 
     /// Sends a request for a client, as a door does; returns its id.
     ///
-    /// - Parameter process: a pidfd of the client.
+    /// - Parameters:
+    ///   - process: a pidfd of the client.
+    ///   - terminal: the client's, if it is asked there.
     @discardableResult
-    public func send(_ body: WireRequest.OneOf_Body, for process: SharedDescriptor, tail: Data = Data()) throws
-        -> UInt64
-    {
+    public func send(
+        _ body: WireRequest.OneOf_Body, for process: SharedDescriptor, on terminal: SharedDescriptor? = nil,
+        tail: Data = Data()
+    ) throws -> UInt64 {
         lastID += 1
         let request = WireRequest.with {
             ($0.id, $0.body) = (lastID, body)
-            $0.onBehalf = .with { $0.descriptors = [.process] }
+            $0.onBehalf = .with { $0.descriptors = terminal == nil ? [.process] : [.process, .terminal] }
         }
-        try FrameWriter.send(request, tail: SecretBytes(bytes: tail), descriptors: [process.number], on: socket)
+        let descriptors = [process.number] + (terminal.map { [$0.number] } ?? [])
+        try FrameWriter.send(request, tail: SecretBytes(bytes: tail), descriptors: descriptors, on: socket)
         return lastID
     }
 

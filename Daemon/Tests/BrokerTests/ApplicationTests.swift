@@ -97,6 +97,88 @@ struct ApplicationTests {
         #expect(try again.client.log().map(\.event).contains("application-register"))
     }
 
+    // MARK: several at once
+
+    private func together(
+        _ programs: [(path: String, id: String, isDoor: Bool)], _ answers: [ScriptedPrompter.Answer] = [.confirm],
+        _ change: (inout WireRegisterApplicationRequest) -> Void = { _ in }
+    ) throws -> [WireApplication] {
+        fixture.prompter.prepare(answers)
+        var request = WireRegisterApplicationRequest.with {
+            ($0.path, $0.applicationID, $0.isDoor) = programs[0]
+            ($0.accessGroups, $0.question) = (["com.example.shared"], TestClient.question)
+            $0.others = programs.dropFirst().map { program in
+                .with {
+                    ($0.path, $0.applicationID, $0.isDoor) = program
+                    $0.accessGroups = ["com.example.shared"]
+                }
+            }
+        }
+        change(&request)
+        guard case .applications(let list) = try client.call(.registerApplication(request)).body else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        return list.applications
+    }
+
+    private func programs(_ count: Int) throws -> [(path: String, id: String, isDoor: Bool)] {
+        try (0..<count).map { number in
+            let path = fixture.folder.path("tool-\(number)")
+            try Self.write("\u{7F}ELF \(number)", to: path)
+            return (path, "com.example.tool-\(number)", number != 0)
+        }
+    }
+
+    @Test func `several programs are registered with one question, which names each of them in full`() throws {
+        let programs = try programs(5)
+        let registered = try together(programs)
+        #expect(
+            registered.map(\.path) == programs.map { $0.path } && registered.map(\.isDoor) == programs.map { $0.isDoor }
+        )
+        #expect(try list().sorted { $0.path < $1.path } == registered)
+        #expect(fixture.prompter.asked.count == 1)
+        let question = try #require(fixture.prompter.asked.first)
+        #expect(question.objects?.count == 5 && question.objects?.areAllNamedInFull == true && question.isShownInFull)
+        let names = question.objects?.names.map(\.string) ?? []
+        #expect(names.first == "\(programs[0].path) as com.example.tool-0 with the groups com.example.shared")
+        #expect(names.last == "\(programs[4].path) as com.example.tool-4 with the groups com.example.shared, as a door")
+        let events = try client.log().filter { $0.event == "application-register" }
+        #expect(Set(events.map(\.object)) == Set(programs.map { $0.id }))
+    }
+
+    @Test func `with a passcode the one question asks for it`() throws {
+        try fixture.setPasscode()
+        #expect(try together(programs(3), [.text("wrong"), .text(BrokerFixture.passcode)]).count == 3)
+        #expect(fixture.prompter.asked.last?.objects?.count == 3)
+    }
+
+    @Test func `whoever declines has registered none of several`() throws {
+        let programs = try programs(3)
+        #expect(try refused { _ = try together(programs, [.cancel]) }?.code == .userCancel)
+        #expect(try list().isEmpty)
+    }
+
+    @Test func `several programs of which one cannot be registered are refused unasked`() throws {
+        let programs = try programs(3)
+        let missing = (fixture.folder.path("missing"), "com.example.missing", true)
+        for (programs, code) in [
+            (programs + [programs[1]], WireFailureCode.duplicate),
+            (programs + [(programs[0].path, "com.example.other", false)], .duplicate),
+            (programs + [(program, programs[0].id, false)], .duplicate),
+            (programs + [(program, "com.example.shared", false)], .duplicate),
+            (programs + [(program, "no name", false)], .invalidParameter),
+        ] { #expect(try refused { _ = try together(programs, []) }?.code == code) }
+        #expect(try refused { _ = try together(programs + [missing], []) } != nil)
+        for change in [{ $0.adopts = true }, { $0.isBrowser = true }, { $0.webCredentials = ["example.com"] }]
+            as [(inout WireRegisterApplicationRequest) -> Void]
+        { #expect(try refused { _ = try together(programs, [], change) }?.code == .invalidParameter) }
+        #expect(try refused { _ = try together(self.programs(13), []) }?.code == .invalidParameter)
+        #expect(try fixture.prompter.asked.isEmpty && list().isEmpty)
+        try register(programs[2].path, "com.example.former")
+        #expect(try refused { _ = try together(programs, []) }?.code == .duplicate)
+        #expect(try list().map(\.applicationID) == ["com.example.former"])
+    }
+
     private init(_ fixture: BrokerFixture, _ program: String) throws {
         self.fixture = fixture
         self.program = program

@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test func `slots of an SSH key are bound to its constraints, and other headers keep their bytes`() throws {
+        func header(_ constraints: [UInt8]) -> SlotHeader {
+            let plain = Sample.header()
+            return SlotHeader(
+                storeID: plain.storeID, ownerID: plain.ownerID, objectID: plain.objectID,
+                availability: plain.availability, accessControl: plain.accessControl, accessGroup: plain.accessGroup,
+                sshConstraints: Data(constraints))
+        }
+        #expect(header([]) == Sample.header() && header([]).encoded.first == 1)
+        #expect(header([1, 4]).encoded == Data([2]) + Sample.header().encoded.dropFirst() + [0, 0, 0, 2, 1, 4])
+        let slot = try Sample.slots([.passcode], header: header([1, 4]))[0]
+        #expect(try Sample.open(slot, header: header([1, 4])) == Sample.accessSecretBytes)
+        for other in [[], [1, 0], [1, 4, 0]] as [[UInt8]] {
+            #expect(throws: SlotError.refused) { try Sample.open(slot, header: header(other)) }
+        }
+    }
+
     @Test func `a public half of another role counts as missing`() {
         #expect(throws: SlotError.missingPublicHalf(.passcode)) {
             _ = try SlotSealer.seal(

@@ -51,6 +51,21 @@ import UnixSocket
         #expect(poll(&exit, 1, 20_000) == 1)
     }
 
+    @Test func `a session is known by its leader's start and its terminal, and not after the process`() throws {
+        let terminal = try PseudoTerminal()
+        let window = try CallerProcess(on: terminal)
+        let process = try facts.hold(window.processID)
+        let session = try #require(facts.session(of: process, ofUser: geteuid()))
+        #expect(session.id == window.processID && session.terminal == terminal.path)
+        #expect(try session.leaderStart == process.status().startTime)
+        let sleeper = try sleeper()
+        let service = try #require(facts.session(of: facts.hold(sleeper.processID), ofUser: geteuid()))
+        #expect(service.id == sleeper.processID && service.terminalDevice == 0 && service.terminal == nil)
+        #expect(service != session)
+        window.end()
+        #expect(facts.session(of: process, ofUser: geteuid()) == nil)
+    }
+
     @Test func `nothing is known of a process that has ended, but that it is absent`() throws {
         let sleeper = try sleeper()
         let process = try facts.hold(sleeper.processID)

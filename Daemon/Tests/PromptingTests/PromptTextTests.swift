@@ -145,6 +145,15 @@ import UnixSocket
         #expect(editor.accept(keys.last!) == .cancelled)
     }
 
+    @Test func `Ctrl-L chooses the next term where there are some, and is no letter`() {
+        for offersTerms in [true, false] {
+            var editor = LineEditor(capacity: 64, offersFallback: false, offersTerms: offersTerms)
+            _ = editor.accept(0x61)
+            #expect(editor.accept(0x0C) == (offersTerms ? .nextTerm : .ignored))
+            #expect(text(editor.line) == "a")
+        }
+    }
+
     @Test func `Escape alone is known only after a moment`() {
         var editor = LineEditor(capacity: 64, offersFallback: false)
         _ = editor.accept(0x1B)

@@ -85,9 +85,72 @@ import Testing
         #expect(other.contains("  Signs     a digest only; the program keeps the data to itself"), "\(other)")
     }
 
+    // MARK: SSH
+
+    private static let fingerprint = "SHA256:" + String(repeating: "A", count: 43)
+
+    private static func ssh(
+        _ purpose: PromptSSHFacts.Purpose, key: String? = nil, name: PromptSSHFacts.HostName? = nil,
+        forwardedBy forwarders: [String] = []
+    ) -> PromptSignedData {
+        let facts = PromptSSHFacts(
+            purpose, hostKey: key.map { DisplayText(fact: $0) }, hostName: name,
+            forwarders: forwarders.map { DisplayText(fact: $0) })
+        return PromptSignedData(facts, digest: Data(count: 32))
+    }
+
+    private static let login = PromptSSHFacts.Purpose.login(
+        user: DisplayText(fact: "ada”"), service: DisplayText(fact: "ssh-connection"))
+
+    @Test(
+        arguments: [
+            (
+                ssh(login, key: fingerprint, name: .claimed(DisplayText("build” host"))),
+                [
+                    #"  Signs     a login as “ada\u{201d}” (ssh-connection)"#, "  Host key  \(fingerprint)",
+                    "  Host      “build\" host”, not checked",
+                ]
+            ),
+            (
+                ssh(login, key: fingerprint, name: .ofOwner(DisplayText(fact: "build")), forwardedBy: [fingerprint]),
+                [
+                    "  Host      “build”, as you named it", "  Forwarded yes; another host may have asked",
+                    "  By        \(fingerprint)",
+                ]
+            ),
+            (
+                ssh(.unknown, forwardedBy: ["SHA256:a", "SHA256:b", "SHA256:c", "SHA256:d"]),
+                ["  By        SHA256:a, … (4), SHA256:d"]
+            ),
+            (ssh(login), ["  Host key  not known; it may be any host"]),
+            (
+                ssh(.signature(namespace: DisplayText(fact: "git"))), ["  Signs     an SSH signature for “git”"]
+            ),
+            (ssh(.unknown), ["  Signs     unknown data, which may be a login"]),
+        ] as [(PromptSignedData, [String])])
+    func `a terminal shows what a signature for SSH is for`(_ data: PromptSignedData, _ expected: [String]) throws {
+        let text = Self.text(of: data)
+        let lines = try #require(TerminalLayout(text: text, width: 80)).lines
+        for line in expected { #expect(lines.contains(line), "\(line)\n\(lines)") }
+        #expect(lines.contains { $0.hasPrefix("  SHA-256   ") })
+        // A window says the same, and what the program says is marked there.
+        let sheet = SheetText(request: text.request, phrases: .english)
+        let said = sheet.facts.map { "\($0.label) \($0.lines.joined())" }.map(PhraseBook.withoutIsolates)
+        for line in expected {
+            let words = line.split(separator: " ").joined(separator: " ")
+            #expect(said.contains(words), "\(words)\n\(said)")
+        }
+        #expect(
+            sheet.facts.contains { $0.isOfProgram && $0.label == "Host" }
+                == expected.contains { $0.hasSuffix("not checked") })
+    }
+
     @Test func `a question with signed data survives its way to the prompt`() throws {
         for data in [
             Self.shown(Data("a\n“".utf8)), Self.shown(Data(count: 9)), PromptSignedData(digestOnly: Data(count: 32)),
+            Self.ssh(
+                Self.login, key: Self.fingerprint, name: .claimed(DisplayText("a")), forwardedBy: [Self.fingerprint]),
+            Self.ssh(.signature(namespace: DisplayText(fact: "git"))), Self.ssh(.unknown),
         ] {
             let request = Self.text(of: data).request
             #expect(try PromptRequest(decoding: request.encoded()) == request)

@@ -35,11 +35,14 @@ struct RequestTableTests {
         ("await_grant_end", .awaitGrantEnd(.init())), ("held_grants", .heldGrants(.init())),
         ("enroll_attestation", .enrollAttestation(.init())), ("activate_attestation", .activateAttestation(.init())),
         ("attest", .attest(.init())), ("confirmed_sign", .confirmedSign(.init())),
-        ("confirmed_attest", .confirmedAttest(.init())),
+        ("confirmed_attest", .confirmedAttest(.init())), ("ssh_sign", .sshSign(.with { $0.contextID = 1 })),
+        ("ssh_assert", .sshAssert(.init())),
         ("register_credential", .registerCredential(.init())), ("assert_credential", .assertCredential(.init())),
         ("authenticator_command", .authenticatorCommand(.init())),
         ("admin_users", .adminUsers(.init())), ("admin_log", .adminLog(.init())),
         ("forget_user", .forgetUser(.init())), ("import_store", .importStore(.init())),
+        ("grant_lease", .grantLease(.init())), ("list_leases", .listLeases(.init())),
+        ("revoke_leases", .revokeLeases(.init())),
     ]
 
     /// A line of the document's table.
@@ -100,7 +103,7 @@ struct RequestTableTests {
         #expect(
             Set(open) == [
                 "hello", "status", "cancel", "close_context", "deauthorize", "lock", "read_log", "verify_log",
-                "diagnose", "repair", "list_grants", "revoke_grants",
+                "diagnose", "repair", "list_grants", "revoke_grants", "list_leases", "revoke_leases",
                 "passcode", "register_application", "list_applications", "remove_application",
             ])
     }
@@ -111,7 +114,9 @@ struct RequestTableTests {
                 "status", "open_context", "close_context", "deauthorize", "set_credential", "credential_state",
                 "evaluate_policy", "evaluate_access_control", "authorize", "held_grants", "create_right", "find_right",
                 "list_rights", "remove_right", "sign", "decrypt", "exchange", "decapsulate", "read_secret",
-                "confirmed_sign", "confirmed_attest", "create_key", "find_key", "remove_key", "add_item", "find_items",
+                "confirmed_sign", "confirmed_attest", "ssh_sign", "ssh_assert", "list_passkeys",
+                "create_key", "find_key", "remove_key", "add_item",
+                "find_items",
                 "update_items", "delete_items",
             ])
         #expect(!WireRequest.OneOf_Body.listRights(.with { $0.ofAllApplications = true }).row.isForClients)

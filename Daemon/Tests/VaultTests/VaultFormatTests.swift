@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Testing
 
@@ -17,6 +18,29 @@ struct VaultFormatTests {
                 01057573657273111111111111111111111111111111111111111111111111111111111111111100000010222222222222222222\
                 22222222222222000000000000000100030100000000000003e80300000005616c69636501000000006553f100
                 """)
+    }
+
+    @Test func `attributes have a second version with the constraints of an SSH key, and only then`() throws {
+        func encoded(_ constraints: Data) -> Data {
+            ObjectAttributes(
+                group: "g", identifier: "i", applicationLabel: Data([7]), created: 1, flags: 2,
+                sshConstraints: constraints
+            ).encoded
+        }
+        let plain = "00000001670000000169000000010700000000000000010000000" + "2"
+        #expect(encoded(Data()).hexadecimal == "01" + plain)
+        #expect(encoded(Data([1, 4])).hexadecimal == "02" + plain + "000000020104")
+        for constraints in [Data(), Data([1, 4])] {
+            let bytes = encoded(constraints)
+            #expect(try ObjectAttributes(encoded: bytes).sshConstraints == constraints)
+            for other in (0..<bytes.count).map({ bytes.prefix($0) }) + [bytes + [0]] {
+                #expect(throws: MalformedRow.self) { try ObjectAttributes(encoded: other) }
+            }
+        }
+        // A second spelling of attributes without constraints.
+        #expect(throws: MalformedRow.self) {
+            try ObjectAttributes(encoded: Data([2]) + encoded(Data()).dropFirst() + Data(count: 4))
+        }
     }
 
     private static let code = RowCode(high: 0xaaaa_aaaa_aaaa_aaaa, low: 0xbbbb_bbbb_bbbb_bbbb)

@@ -6,6 +6,8 @@ import RelyingParty
 /// (`Documentation/formats/key-slots.md`).
 struct ObjectHeader {
     let accessControl: AccessControl
+    /// Nil for a key that is not for SSH alone.
+    let sshConstraints: SSHKeyConstraints?
     private let owner: ArraySlice<UInt8>
     private let bytes: [UInt8]
 
@@ -18,7 +20,8 @@ struct ObjectHeader {
         do {
             var reader = TPMReader(bytes[...], .certInfo)
             // Version and suite.
-            guard try reader.number(1) == 1 else { throw RightAttestationError.accessControl }
+            let version = try reader.number(1)
+            guard (1...2).contains(version) else { throw RightAttestationError.accessControl }
             _ = try reader.number(1)
             func field() throws(AttestationError) -> ArraySlice<UInt8> { try reader.take(Int(try reader.number(4))) }
             let store = try field()
@@ -31,6 +34,7 @@ struct ObjectHeader {
             accessControl = try AccessControl(canonicalBytes: Array(try field()))
             // The program or group that the key belongs to.
             _ = try field()
+            sshConstraints = version == 2 ? try SSHKeyConstraints(canonicalBytes: Array(try field())) : nil
             try reader.requireEnd()
             guard UInt64(accessControl.availability.rawValue) == availability else {
                 throw RightAttestationError.accessControl

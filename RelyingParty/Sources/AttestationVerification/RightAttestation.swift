@@ -9,6 +9,8 @@ public struct RightAttestation: Sendable {
     public let publicKey: Data
     /// The proofs that its use requires, fixed when the key was made.
     public let accessControl: AccessControl
+    /// The limits of a key that signs for SSH alone, fixed when the key was made; nil for another key.
+    public let sshConstraints: SSHKeyConstraints?
     /// For an access control that needs the passcode in every case; the chip asks for it then.
     public let passcode: CountedPasscode?
     /// The chip at the time of the statement.
@@ -69,6 +71,7 @@ public struct RightAttestation: Sendable {
         else { throw .parent }
         publicKey = point
         accessControl = header.accessControl
+        sshConstraints = header.sshConstraints
         passcode = place?.count
         chip = ChipState(attest)
         certificateDigest = key.certificateDigest

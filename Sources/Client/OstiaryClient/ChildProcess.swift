@@ -1,5 +1,4 @@
 @_implementationOnly import CLinuxShims
-import Foundation
 import Glibc
 package import UnixSocket
 
@@ -87,6 +86,6 @@ package final class ReportPipe {
             guard got > 0 else { break }
             count += got
         }
-        return String(decoding: bytes[..<count], as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return String(decoding: bytes[..<count], as: UTF8.self).withoutOuterBlanks
     }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import Glibc
 import UnixSocket
 
@@ -45,11 +44,21 @@ package struct ClientConfiguration: Equatable {
                 "Other users than root can change \(path), so no daemon is used. Make root its owner, and remove write "
                     + "access for group and others.")
         }
-        let handle = FileHandle(fileDescriptor: file.number, closeOnDealloc: false)
-        guard let bytes = try? handle.readToEnd() ?? Data(), let text = String(data: bytes, encoding: .utf8) else {
+        guard let bytes = allBytes(of: file), let text = String(validating: bytes, as: UTF8.self) else {
             throw unreadable(path)
         }
         return text
+    }
+
+    /// Nil when it cannot be read. Foundation's `FileHandle` would load Foundation and ICU into each program that asks Ostiary.
+    private static func allBytes(of file: SharedDescriptor) -> [UInt8]? {
+        var (bytes, part): ([UInt8], [UInt8]) = ([], Array(repeating: 0, count: 4096))
+        while true {
+            let count = unsafe read(file.number, &part, part.count)
+            if count == 0 { return bytes }
+            if count < 0, errno != EINTR { return nil }
+            bytes += part.prefix(max(0, count))
+        }
     }
 
     /// Unreadable is not absent: the file may say `system`, and a user's daemon would then be a downgrade.
@@ -61,14 +70,23 @@ package struct ClientConfiguration: Equatable {
 
     init(parsing text: String, path: String = path) throws(OstiaryError) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            let content = line.prefix { $0 != "#" }.trimmingCharacters(in: .whitespaces)
+            let content = line.prefix { $0 != "#" }.withoutOuterBlanks
             if content.isEmpty { continue }
-            let parts = content.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            let parts = content.split(separator: "=", maxSplits: 1).map(\.withoutOuterBlanks)
             guard parts.count == 2, parts[0] == "mode", let mode = Mode(rawValue: parts[1]) else {
                 throw OstiaryError(
                     .invalidConfiguration, "\(path), line \(index + 1): expected `mode = user` or `mode = system`.")
             }
             self.mode = mode
         }
+    }
+}
+
+extension StringProtocol {
+    /// The text without blanks and line ends before and behind it.
+    var withoutOuterBlanks: String {
+        let kept = drop(while: \.isWhitespace)
+        guard let last = kept.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(kept[...last])
     }
 }

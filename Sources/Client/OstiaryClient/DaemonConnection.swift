@@ -47,8 +47,8 @@ final class DaemonConnection: Sendable {
     private let socket: UnixSocket
     // SAFETY: only the thread that holds the reading role (`Calls.hasReader`) touches it.
     private nonisolated(unsafe) var frames: FrameReader
-    /// One thread sends at a time.
-    private let sending = NSLock()
+    /// One thread sends at a time. A lock of Foundation's would load Foundation and ICU into each program that asks Ostiary.
+    private let sending = Mutex(())
     private let calls = Mutex(Calls())
     private let greeted = Mutex(Greeted())
     private let patience: AnswerPatience
@@ -235,10 +235,10 @@ final class DaemonConnection: Sendable {
 
     private func send(_ request: WireRequest, tail: borrowing SecretBytes, descriptors: [CInt]) throws {
         do {
-            sending.lock()
-            defer { sending.unlock() }
-            let version = greeted.withLock { $0.version }
-            try FrameWriter.send(request, tail: tail, descriptors: descriptors, in: version, on: socket)
+            try sending.withLock { _ in
+                let version = greeted.withLock { $0.version }
+                try FrameWriter.send(request, tail: tail, descriptors: descriptors, in: version, on: socket)
+            }
         } catch FrameWriteError.frame(.tooLarge) {
             throw OstiaryError.tooLargeRequest
         } catch {

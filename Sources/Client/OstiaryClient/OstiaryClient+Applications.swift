@@ -75,6 +75,27 @@ extension OstiaryClient {
         }
     }
 
+    /// Registers several programs with one question to the owner. The descriptions are those of ``RegisteredApplication``, of which
+    /// path, id, groups and `isDoor` count.
+    ///
+    /// - Throws: `duplicate` when one of them is registered already; then none is registered. `versionMismatch` from a daemon that
+    ///   registers one at a time.
+    package func registerApplications(
+        _ programs: [RegisteredApplication], interaction: Interaction
+    ) throws -> [RegisteredApplication] {
+        guard let first = programs.first else { return [] }
+        return try changed(interaction) {
+            ($0.path, $0.applicationID) = (first.path, first.applicationID)
+            ($0.accessGroups, $0.isDoor) = (first.accessGroups, first.isDoor)
+            $0.others = programs.dropFirst().map { program in
+                .with {
+                    ($0.path, $0.applicationID) = (program.path, program.applicationID)
+                    ($0.accessGroups, $0.isDoor) = (program.accessGroups, program.isDoor)
+                }
+            }
+        }
+    }
+
     /// Says that the registered program at `path`, which was rebuilt or upgraded, is still the same one; or with
     /// `applicationID`, that the program of this application lies at `path` now. The owner is asked.
     public func adoptApplication(
@@ -112,15 +133,20 @@ extension OstiaryClient {
     private func change(
         _ interaction: Interaction, _ fill: (inout WireRegisterApplicationRequest) -> Void
     ) throws -> RegisteredApplication {
+        guard let application = try changed(interaction, fill).first else { throw Self.unexpected() }
+        return application
+    }
+
+    private func changed(
+        _ interaction: Interaction, _ fill: (inout WireRegisterApplicationRequest) -> Void
+    ) throws -> [RegisteredApplication] {
         var request = WireRegisterApplicationRequest.with { $0.question = interaction.question }
         fill(&request)
         let answer = try call(
             .registerApplication(request), terminal: interaction.terminal,
             file: DaemonConnection.file(at: request.path))
-        guard case .applications(let list) = answer.body, let application = list.applications.first else {
-            throw Self.unexpected()
-        }
-        return RegisteredApplication(application)
+        guard case .applications(let list) = answer.body else { throw Self.unexpected() }
+        return list.applications.map(RegisteredApplication.init)
     }
 }
 

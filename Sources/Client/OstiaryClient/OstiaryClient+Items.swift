@@ -91,6 +91,27 @@ extension OstiaryClient {
         return items
     }
 
+    /// Finds items by their ids, all of them or none, and lends each with its data, in no certain order. Where the rules allow it, one
+    /// question names them all. Throws `notFound` when one is absent, and `versionMismatch` for several from a daemon that takes only
+    /// one at a time.
+    ///
+    /// - Parameter ids: of at most ``WireLimits/namedItemCount`` items.
+    package func findItems(
+        ids: [Data], use: ItemUse, _ body: (StoredItem, borrowing SecretBytes?) throws -> Void
+    ) throws {
+        guard let first = ids.first else { return }
+        let request = WireFindItemsRequest.with {
+            $0.query.itemID = first
+            $0.also = Array(ids.dropFirst())
+            $0.returnsData = true
+        }
+        let answer = try callAskingSeldom(under: use) { use in .findItems(request.using { $0.use = use }) }
+        guard case .items(let page) = answer.body, Set(page.items.map(\.itemID)) == Set(ids) else {
+            throw Self.unexpected()
+        }
+        try page.forEachItem(tail: answer.tail, returningData: true, body)
+    }
+
     private func forEachPage(
         of request: WireFindItemsRequest, limit: Int?, asking ask: (WireFindItemsRequest) throws -> DaemonAnswer,
         lending body: (WireItemPage, borrowing SecretBytes) throws -> Void

@@ -24,10 +24,12 @@ public struct EnclaveKey: Sendable, Equatable {
     public let shownAccessControl: Data
     /// The kind of enclave that holds the key: `software` or `tpm`.
     public let enclaveKind: String
+    /// The limits of a key that signs for SSH alone; nil for another key.
+    public let sshConstraints: SSHKeyConstraints?
 
     public init(
         id: Data, kind: EnclaveKeyKind, publicKey: Data, accessControl: AccessControl, shownAccessControl: Data,
-        enclaveKind: String
+        enclaveKind: String, sshConstraints: SSHKeyConstraints? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -35,6 +37,7 @@ public struct EnclaveKey: Sendable, Equatable {
         self.accessControl = accessControl
         self.shownAccessControl = shownAccessControl
         self.enclaveKind = enclaveKind
+        self.sshConstraints = sshConstraints
     }
 }
 
@@ -99,15 +102,36 @@ extension OstiaryClient {
         _ kind: EnclaveKeyKind, accessControl: AccessControl, shownAccessControl: Data = Data(),
         accessGroup: String? = nil, awaitsItem: Bool = false, use: ItemUse = ItemUse()
     ) throws -> EnclaveKey {
+        try makeKey(under: use) {
+            $0.kind = kind.message
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.shownAccessControl = shownAccessControl
+            $0.accessGroup = accessGroup ?? ""
+            $0.awaitsItem = awaitsItem
+        }
+    }
+
+    /// Makes a P-256 key that signs for SSH alone, within these limits. As for the other keys, nobody is asked.
+    public func createKey(
+        accessControl: AccessControl, accessGroup: String? = nil, sshConstraints: SSHKeyConstraints,
+        use: ItemUse = ItemUse()
+    ) throws -> EnclaveKey {
+        try makeKey(under: use) {
+            $0.kind = .p256
+            $0.accessControl = Data(accessControl.canonicalBytes)
+            $0.accessGroup = accessGroup ?? ""
+            $0.sshConstraints = Data(sshConstraints.canonicalBytes)
+        }
+    }
+
+    private func makeKey(
+        under use: ItemUse, _ set: (inout WireCreateKeyRequest) -> Void
+    ) throws -> EnclaveKey {
         try key(
             call(under: use) { use in
                 .createKey(
                     .with {
-                        $0.kind = kind.message
-                        $0.accessControl = Data(accessControl.canonicalBytes)
-                        $0.shownAccessControl = shownAccessControl
-                        $0.accessGroup = accessGroup ?? ""
-                        $0.awaitsItem = awaitsItem
+                        set(&$0)
                         $0.use = use
                     })
             })
@@ -203,7 +227,7 @@ extension EnclaveKey {
         self.init(
             id: key.keyID, kind: kind, publicKey: key.publicKey,
             accessControl: try AccessControl(answered: key.accessControl), shownAccessControl: key.shownAccessControl,
-            enclaveKind: key.enclaveKind)
+            enclaveKind: key.enclaveKind, sshConstraints: try SSHKeyConstraints(answered: key.sshConstraints))
     }
 }
 

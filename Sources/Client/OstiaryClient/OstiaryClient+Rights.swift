@@ -18,6 +18,8 @@ public struct StoredRight: Sendable, Equatable {
     public let enclaveKind: String
     /// The program that created it, as the daemon saw it.
     public let application: String
+    /// The limits of a right that signs for SSH alone; nil for another right.
+    public let sshConstraints: SSHKeyConstraints?
 }
 
 /// A row of a list: a right, or a row that the daemon refuses to show because it does not verify.
@@ -32,18 +34,20 @@ extension OstiaryClient {
     ///
     /// - Parameters:
     ///   - accessGroup: one of the program's groups. All programs of the group may use the right; nil for this program alone.
+    ///   - sshConstraints: makes a right that signs for SSH alone, within these limits; it keeps no secret.
     ///   - replacing: an existing right of that name is destroyed in the same step; otherwise it is kept and the
     ///     call throws `duplicate`.
     public func createRight(
         _ identifier: String, accessControl: AccessControl, accessGroup: String? = nil,
-        secret: borrowing SecretBytes? = nil, replacing: Bool = false, interaction: Interaction? = nil,
-        cancellation: Cancellation? = nil
+        sshConstraints: SSHKeyConstraints? = nil, secret: borrowing SecretBytes? = nil, replacing: Bool = false,
+        interaction: Interaction? = nil, cancellation: Cancellation? = nil
     ) throws -> StoredRight {
         var request = WireCreateRightRequest.with {
             $0.identifier = identifier
             $0.accessControl = Data(accessControl.canonicalBytes)
             $0.replace = replacing
             $0.accessGroup = accessGroup ?? ""
+            $0.sshConstraints = Data(sshConstraints?.canonicalBytes ?? [])
             if let interaction { $0.question = interaction.question }
         }
         switch secret {
@@ -133,5 +137,6 @@ extension StoredRight {
         createdAt = Date(timeIntervalSince1970: right.createdAt)
         enclaveKind = right.enclaveKind
         application = right.application
+        sshConstraints = try SSHKeyConstraints(answered: right.sshConstraints)
     }
 }

@@ -77,3 +77,11 @@ extension AccessControl {
         do { self = try AccessControl(canonicalBytes: Array(bytes)) } catch { throw OstiaryClient.unexpected() }
     }
 }
+
+extension SSHKeyConstraints {
+    /// Reads canonical bytes of an answer; nil when there are none.
+    init?(answered bytes: Data) throws {
+        guard !bytes.isEmpty else { return nil }
+        do { self = try SSHKeyConstraints(canonicalBytes: Array(bytes)) } catch { throw OstiaryClient.unexpected() }
+    }
+}

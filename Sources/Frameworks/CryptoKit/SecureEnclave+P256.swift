@@ -102,18 +102,3 @@ extension SecureEnclave.P256.KeyAgreement {
         }
     }
 }
-
-extension SharedSecret {
-    /// The shared secret whose bytes are `x`, the first coordinate of a point of P-256.
-    ///
-    /// The library makes shared secrets only from its own key agreements. The agreement of the private key 1 with that
-    /// point gives this secret: one times a point is the point itself, and a shared secret is its first coordinate (SEC
-    /// 1, 3.3.1). Both points with that coordinate give the same result.
-    fileprivate init(ofPointWithX x: borrowing SecretBytes) throws {
-        var compressed = Data([0x02]) + Data(exposing: x)
-        defer { compressed.wipe() }
-        let point = try Crypto.P256.KeyAgreement.PublicKey(compressedRepresentation: compressed)
-        let one = try Crypto.P256.KeyAgreement.PrivateKey(rawRepresentation: Data(repeating: 0, count: 31) + [1])
-        self = try one.sharedSecretFromKeyAgreement(with: point)
-    }
-}

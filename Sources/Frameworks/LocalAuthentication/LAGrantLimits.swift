@@ -41,4 +41,12 @@ public struct LAGrantLimits: Hashable, Sendable {
     }
 
     init(_ limits: GrantLimits) { self.limits = limits }
+
+    /// The limits without the place; nil where they name nothing else.
+    var numbers: GrantLimits? {
+        do {
+            return try GrantLimits(
+                idleSeconds: limits.idleSeconds, hardSeconds: limits.hardSeconds, uses: limits.uses)
+        } catch { return nil }
+    }
 }

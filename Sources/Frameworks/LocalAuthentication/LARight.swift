@@ -60,11 +60,25 @@ open class LARight: NSObject {
         authorization.state.attach(to: self)
     }
 
+    /// The same, but the person may agree to further signatures of a program (a lease): for a time or a number of them, at a question or
+    /// beforehand with `ostiary lease grant`. An extension.
+    ///
+    /// - Parameters:
+    ///   - requirement: must ask for something, else saving fails.
+    ///   - leaseLimits: the greatest limits of a lease. The trusted place is none of them; limits that name nothing else permit no
+    ///     lease.
+    public init(confirmingEachSignatureWith requirement: LAAuthenticationRequirement, leaseLimits: LAGrantLimits) {
+        (authorization, accessControl) = Self.unsavedConfirming(requirement, OstiaryService(), leases: leaseLimits)
+        super.init()
+        authorization.state.attach(to: self)
+    }
+
     /// The same, with a daemon of the caller's choice.
     package init(
-        confirmingEachSignatureWith requirement: LAAuthenticationRequirement, service: any AuthorizationService
+        confirmingEachSignatureWith requirement: LAAuthenticationRequirement, leaseLimits: LAGrantLimits? = nil,
+        service: any AuthorizationService
     ) {
-        (authorization, accessControl) = Self.unsavedConfirming(requirement, service)
+        (authorization, accessControl) = Self.unsavedConfirming(requirement, service, leases: leaseLimits)
         super.init()
         authorization.state.attach(to: self)
     }
@@ -98,11 +112,13 @@ open class LARight: NSObject {
     }
 
     private static func unsavedConfirming(
-        _ requirement: LAAuthenticationRequirement, _ service: any AuthorizationService
+        _ requirement: LAAuthenticationRequirement, _ service: any AuthorizationService, leases: LAGrantLimits? = nil
     ) -> (RightAuthorization, AccessControl) {
         (
             unsaved(requirement, nil, service).0,
-            AccessControl(availability: .whenUnlocked, confirmingEachSignatureWith: requirement.requirement)
+            AccessControl(
+                availability: .whenUnlocked, confirmingEachSignatureWith: requirement.requirement,
+                leases: leases?.numbers)
         )
     }
 
@@ -110,6 +126,12 @@ open class LARight: NSObject {
     ///
     /// It is fixed when the right is made. Nobody can change it for a saved right.
     public var confirmsEachSignature: Bool { accessControl.confirmsEachSignature }
+
+    /// The greatest limits of a lease that stands in for confirmations; nil for a right that permits none, and for one that does not
+    /// confirm each signature. An extension.
+    ///
+    /// They are fixed when the right is made. Nobody can change those of a saved right.
+    public var leaseLimits: LAGrantLimits? { accessControl.leaseLimits.map(LAGrantLimits.init) }
 
     /// How long a grant of this right lives, and how many uses it has; nil for no limits. An extension.
     ///

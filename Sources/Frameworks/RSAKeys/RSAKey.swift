@@ -15,7 +15,7 @@ package final class RSAKey: @unchecked Sendable {
     /// The sizes that are made and read. Keys below 1024 bits can be broken, and BoringSSL takes at most 8192.
     package static let bitCounts = 1024...8192
 
-    private init?(owning pointer: OpaquePointer?, isPrivate: Bool) {
+    init?(owning pointer: OpaquePointer?, isPrivate: Bool) {
         guard let pointer else { return nil }
         self.pointer = pointer
         self.isPrivate = isPrivate

@@ -28,8 +28,9 @@ struct Ostiary: ParsableCommand {
         version: version,
         subcommands: [
             StatusCommand.self, PasscodeCommand.self, FingerprintCommand.self, RightCommand.self, ItemCommand.self,
-            KeyCommand.self, PasskeyCommand.self, SecurityKeyCommand.self, ApplicationCommand.self, GrantsCommand.self,
-            LockCommand.self,
+            KeyCommand.self, SSHCommand.self, GitCommand.self, PasskeyCommand.self, SecurityKeyCommand.self,
+            ApplicationCommand.self, DoorsCommand.self, GrantsCommand.self,
+            LeaseCommand.self, RunCommand.self, LockCommand.self,
             UnlockCommand.self,
             EnclaveCommand.self, LogCommand.self, AttestCommand.self, VerifyAttestationCommand.self,
             DoctorCommand.self, TestDaemonCommand.self, InitPackageCommand.self,

@@ -1,11 +1,11 @@
 /// The conditions of an object, which are fixed when it is made: when it can be used at all, and the requirement of
 /// each operation.
 ///
-/// Canonical bytes: format version, availability class, in versions 2 and 4 the limits (``GrantLimits``), number of operations, then
+/// Canonical bytes: format version, availability class, in versions 2, 4 and 5 the limits (``GrantLimits``), number of operations, then
 /// for each permitted operation in ascending order its byte, the number of its alternatives and one byte per alternative, as
 /// in ``Requirement``. Example: `passcode` for signing while unlocked, deleting for nothing, is `01 03 02 03 01 01 06 01 00`.
 /// An access control with limits has version 2, and version 4 if one of them is the trusted place. One that confirms each signature has
-/// version 3 and no limits. Others have version 1.
+/// version 3 and no limits, or version 5 and the limits of its leases. Others have version 1.
 public struct AccessControl: Hashable, Sendable {
     public let availability: AvailabilityClass
     /// How long a proof counts for this object, for how many uses and from where; nil for as long as anything, from anywhere.
@@ -15,6 +15,9 @@ public struct AccessControl: Hashable, Sendable {
     /// Whether the person is asked for each signature, and sees what is signed. No authorization lasts longer than one
     /// signature then, and nothing but signing is permitted.
     public let confirmsEachSignature: Bool
+    /// The greatest limits of a lease under which signatures are made without a confirmation; nil where each one is confirmed without
+    /// exception. Only for objects that confirm.
+    public let leaseLimits: GrantLimits?
     private let requirements: [Operation: Requirement]
 
     /// The requirement that key slots are compiled from: all alternatives of all operations that need the access
@@ -26,15 +29,19 @@ public struct AccessControl: Hashable, Sendable {
     /// - Throws: ``AccessControlError`` when the requirements do not go together.
     public init(
         availability: AvailabilityClass, requirements: [Operation: Requirement], limits: GrantLimits? = nil,
-        confirmsEachSignature: Bool = false
+        confirmsEachSignature: Bool = false, leaseLimits: GrantLimits? = nil
     ) throws(AccessControlError) {
         self.availability = availability
         self.limits = limits
         self.confirmsEachSignature = confirmsEachSignature
+        self.leaseLimits = leaseLimits
         self.requirements = requirements
         keyRequirement = try Self.keyRequirement(of: requirements)
-        guard confirmsEachSignature else { return }
-        guard limits == nil else { throw .limitsOfConfirmedSignatures }
+        guard confirmsEachSignature else {
+            guard leaseLimits == nil else { throw .leaseLimitsWithoutConfirmation }
+            return
+        }
+        guard leaseLimits?.isAtTrustedPlace != true, limits == nil else { throw .limitsOfConfirmedSignatures }
         guard requirements.keys.allSatisfy({ $0 == .sign || !$0.needsAccessSecret }) else {
             throw .confirmsMoreThanSignatures
         }
@@ -46,6 +53,7 @@ public struct AccessControl: Hashable, Sendable {
         self.availability = availability
         self.limits = limits
         confirmsEachSignature = false
+        leaseLimits = nil
         requirements = Dictionary(
             uniqueKeysWithValues: Operation.allCases.filter { $0 != .change }.map {
                 ($0, $0.needsAccessSecret ? requirement : .unrestricted)
@@ -55,10 +63,18 @@ public struct AccessControl: Hashable, Sendable {
 
     /// `requirement` for each signature, which the person confirms; nothing for creating and deleting; nothing else is
     /// permitted.
-    public init(availability: AvailabilityClass, confirmingEachSignatureWith requirement: Requirement) {
+    ///
+    /// - Parameter leases: the greatest limits of a lease, which are limits of time and of uses; nil where no lease may stand in for a
+    ///   confirmation.
+    public init(
+        availability: AvailabilityClass, confirmingEachSignatureWith requirement: Requirement,
+        leases: GrantLimits? = nil
+    ) {
+        precondition(leases?.isAtTrustedPlace != true, "a lease has no place")
         self.availability = availability
         limits = nil
         confirmsEachSignature = true
+        leaseLimits = leases
         requirements = [.create: .unrestricted, .sign: requirement, .delete: .unrestricted]
         keyRequirement = requirement
     }
@@ -98,6 +114,8 @@ public enum AccessControlError: Error, Hashable, Sendable {
     case confirmsMoreThanSignatures
     /// Each signature is confirmed, so there is no authorization that limits could end.
     case limitsOfConfirmedSignatures
+    /// Leases have limits of their own only where they stand in for a confirmation; elsewhere the limits of grants hold.
+    case leaseLimitsWithoutConfirmation
 }
 
 extension AccessControlError: CustomStringConvertible {
@@ -109,6 +127,7 @@ extension AccessControlError: CustomStringConvertible {
         case .confirmsMoreThanSignatures: "an object that confirms each signature permits no other use"
         case .limitsOfConfirmedSignatures:
             "an object that confirms each signature has no authorization that limits could end"
+        case .leaseLimitsWithoutConfirmation: "limits of leases belong to objects that confirm each signature"
         }
     }
 }
@@ -121,9 +140,12 @@ extension AccessControl {
     private static let versionWithLimits: UInt8 = 2
     private static let versionConfirmingSignatures: UInt8 = 3
     private static let versionAtTrustedPlace: UInt8 = 4
+    private static let versionWithLeases: UInt8 = 5
 
     private var version: UInt8 {
-        if confirmsEachSignature { return Self.versionConfirmingSignatures }
+        if confirmsEachSignature {
+            return leaseLimits == nil ? Self.versionConfirmingSignatures : Self.versionWithLeases
+        }
         if isAtTrustedPlace { return Self.versionAtTrustedPlace }
         return limits == nil ? Self.versionWithoutLimits : Self.versionWithLimits
     }
@@ -131,7 +153,7 @@ extension AccessControl {
     /// The canonical bytes; equal access controls have equal bytes.
     public var canonicalBytes: [UInt8] {
         var bytes = [version, availability.rawValue]
-        if let limits { bytes += limits.canonicalBytes }
+        if let limits = limits ?? leaseLimits { bytes += limits.canonicalBytes }
         bytes.append(UInt8(requirements.count))
         for (operation, requirement) in requirements.sorted(by: { $0.key < $1.key }) {
             bytes.append(operation.rawValue)
@@ -148,15 +170,16 @@ extension AccessControl {
         let version = try reader.readByte()
         let known = [
             Self.versionWithoutLimits, Self.versionWithLimits, Self.versionConfirmingSignatures,
-            Self.versionAtTrustedPlace,
+            Self.versionAtTrustedPlace, Self.versionWithLeases,
         ]
         guard known.contains(version) else { throw .unsupportedVersion }
         guard let availability = AvailabilityClass(rawValue: try reader.readByte()) else {
             throw .unknownAvailabilityClass
         }
         let knowsPlace = version == Self.versionAtTrustedPlace
+        let hasLeases = version == Self.versionWithLeases
         let limits =
-            knowsPlace || version == Self.versionWithLimits
+            knowsPlace || hasLeases || version == Self.versionWithLimits
             ? try GrantLimits(from: &reader, knowsPlace: knowsPlace) : nil
         var requirements: [Operation: Requirement] = [:]
         for _ in 0..<(try reader.readByte()) {
@@ -166,8 +189,9 @@ extension AccessControl {
         }
         do {
             self = try AccessControl(
-                availability: availability, requirements: requirements, limits: limits,
-                confirmsEachSignature: version == Self.versionConfirmingSignatures)
+                availability: availability, requirements: requirements, limits: hasLeases ? nil : limits,
+                confirmsEachSignature: hasLeases || version == Self.versionConfirmingSignatures,
+                leaseLimits: hasLeases ? limits : nil)
         } catch {
             throw .invalidAccessControl(error)
         }

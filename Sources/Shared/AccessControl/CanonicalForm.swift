@@ -1,4 +1,4 @@
-/// Why bytes are not the canonical form of a requirement or an access control. Such bytes are refused whole.
+/// Why bytes are not the canonical form of a requirement, an access control or a key's constraints. Such bytes are refused whole.
 public enum CanonicalFormError: Error, Hashable, Sendable {
     /// The bytes end too early.
     case truncated
@@ -14,6 +14,7 @@ public enum CanonicalFormError: Error, Hashable, Sendable {
     /// A limit that this code does not know.
     case unknownLimit
     case invalidLimits(GrantLimitsError)
+    case invalidSSHConstraints(SSHKeyConstraintsError)
     /// Bytes follow the end.
     case trailingBytes
     /// Understood, but written differently from the canonical form: unsorted, repeated, or more than minimal.

@@ -15,6 +15,8 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
     public var question = WireQuestion()
     /// Since protocol 8: it is a door: it may make requests for its clients.
     public var isDoor = false
+    /// Since protocol 9: programs that are registered with the same question. Not with `adopts`.
+    public var others: [WireFurtherProgram] = []
 
     public init() {}
 
@@ -27,6 +29,25 @@ public struct WireRegisterApplicationRequest: WireMessage, FieldList {
         coder.field(&adopts)
         coder.field(&question)
         coder.field(&isDoor, since: 8)
+        coder.field(&others, since: 9)
+    }
+}
+
+/// Since protocol 9.
+public struct WireFurtherProgram: WireMessage, FieldList {
+    public var path = ""
+    public var applicationID = ""
+    public var accessGroups: [String] = []
+    /// It may make requests for its clients.
+    public var isDoor = false
+
+    public init() {}
+
+    mutating func fields(_ coder: inout some FieldCoder) {
+        coder.field(&path)
+        coder.field(&applicationID)
+        coder.field(&accessGroups)
+        coder.field(&isDoor)
     }
 }
 

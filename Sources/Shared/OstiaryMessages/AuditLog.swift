@@ -43,6 +43,8 @@ public struct WireLogRecord: WireMessage, FieldList {
     public var reason = ""
     /// How many equal entries this record stands for.
     public var repetitions: UInt32 = 0
+    /// Since protocol 9: the lease under which it happened; nil for none.
+    public var leaseID: UInt64?
 
     public init() {}
 
@@ -59,6 +61,7 @@ public struct WireLogRecord: WireMessage, FieldList {
         coder.field(&strength)
         coder.field(&reason)
         coder.field(&repetitions)
+        coder.field(&leaseID, since: 9)
     }
 }
 

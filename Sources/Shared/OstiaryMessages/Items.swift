@@ -162,6 +162,9 @@ public struct WireFindItemsRequest: WireMessage, FieldList {
     public var begin: UInt64 = 0
     /// Since protocol 8: locked items are answered too, each with its lock. Nobody is asked, and no data is answered.
     public var listsLocked = false
+    /// Since protocol 9: the ids of further items. Each must be there, and so must the one that the query names by its id; one question
+    /// names all that its answer opens.
+    public var also: [Data] = []
 
     public init() {}
 
@@ -173,6 +176,7 @@ public struct WireFindItemsRequest: WireMessage, FieldList {
         coder.field(&use)
         coder.field(&begin)
         coder.field(&listsLocked, since: 8)
+        coder.field(&also, since: 9)
     }
 }
 

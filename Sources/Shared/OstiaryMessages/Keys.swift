@@ -43,6 +43,8 @@ public struct WireCreateKeyRequest: WireMessage, FieldList {
     public var accessGroup = ""
     /// Stores the key only when a ``WireAddItemRequest`` names it, together with that item.
     public var awaitsItem = false
+    /// Since protocol 9, of a P-256 key: as of ``WireCreateRightRequest``.
+    public var sshConstraints = Data()
 
     public init() {}
 
@@ -53,6 +55,7 @@ public struct WireCreateKeyRequest: WireMessage, FieldList {
         coder.field(&use)
         coder.field(&accessGroup)
         coder.field(&awaitsItem)
+        coder.field(&sshConstraints, since: 9)
     }
 }
 
@@ -65,6 +68,8 @@ public struct WireKey: WireMessage, FieldList {
     public var accessControl = Data()
     public var shownAccessControl = Data()
     public var enclaveKind = ""
+    /// Since protocol 9: as of ``WireCreateRightRequest``.
+    public var sshConstraints = Data()
 
     public init() {}
 
@@ -75,6 +80,7 @@ public struct WireKey: WireMessage, FieldList {
         coder.field(&accessControl)
         coder.field(&shownAccessControl)
         coder.field(&enclaveKind)
+        coder.field(&sshConstraints, since: 9)
     }
 }
 

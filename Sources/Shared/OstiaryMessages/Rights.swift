@@ -12,6 +12,9 @@ public struct WireCreateRightRequest: WireMessage, FieldList {
     public var question = WireQuestion()
     /// Since protocol 8: one of the caller's access groups. All its programs may use the right; empty for the caller alone.
     public var accessGroup = ""
+    /// Since protocol 9: the canonical form of an SSH key's constraints. Such a right signs for SSH and has no other use; empty for
+    /// any other right.
+    public var sshConstraints = Data()
 
     public init() {}
 
@@ -22,6 +25,7 @@ public struct WireCreateRightRequest: WireMessage, FieldList {
         coder.field(&hasSecret_p)
         coder.field(&question)
         coder.field(&accessGroup, since: 8)
+        coder.field(&sshConstraints, since: 9)
     }
 }
 
@@ -41,6 +45,8 @@ public struct WireRight: WireMessage, FieldList {
     public var application = ""
     /// Set only in lists, for a row that is refused. Only the id is then set besides it.
     public var unreadableBecause = ""
+    /// Since protocol 9: as of ``WireCreateRightRequest``.
+    public var sshConstraints = Data()
 
     public init() {}
 
@@ -54,6 +60,7 @@ public struct WireRight: WireMessage, FieldList {
         coder.field(&enclaveKind)
         coder.field(&application)
         coder.field(&unreadableBecause)
+        coder.field(&sshConstraints, since: 9)
     }
 }
 

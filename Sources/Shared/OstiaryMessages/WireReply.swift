@@ -34,6 +34,8 @@ public struct WireReply: FrameMessage, FieldList {
         case adminUsers(WireAdminUserList)
         case adminLogPage(WireAdminLogPage)
         case importOutcome(WireImportOutcome)
+        indirect case lease(WireLease)
+        case leases(WireLeaseList)
     }
 
     /// The id of the request.
@@ -96,6 +98,8 @@ extension WireReply.OneOf_Body: WireChoice {
         case .adminUsers(let message): writer.write(choice: 130, message)
         case .adminLogPage(let message): writer.write(choice: 131, message)
         case .importOutcome(let message): writer.write(choice: 133, message)
+        case .lease(let message): writer.write(choice: 140, message)
+        case .leases(let message): writer.write(choice: 141, message)
         }
     }
 
@@ -130,6 +134,8 @@ extension WireReply.OneOf_Body: WireChoice {
             case 130: reader.choice(since: 9, Self.adminUsers)
             case 131: reader.choice(since: 9, Self.adminLogPage)
             case 133: reader.choice(since: 9, Self.importOutcome)
+            case 140: reader.choice(since: 9, Self.lease)
+            case 141: reader.choice(since: 9, Self.leases)
             default: nil
             }
         guard let body else { return nil }

@@ -76,11 +76,17 @@ public struct WireRequest: FrameMessage, WireValue {
 
         indirect case confirmedSign(WireConfirmedSignRequest)
         indirect case confirmedAttest(WireConfirmedAttestRequest)
+        indirect case sshSign(WireSSHSignRequest)
+        indirect case sshAssert(WireSSHAssertRequest)
 
         case adminUsers(WireAdminUsersRequest)
         case adminLog(WireAdminLogRequest)
         indirect case forgetUser(WireForgetUserRequest)
         indirect case importStore(WireImportStoreRequest)
+
+        indirect case grantLease(WireGrantLeaseRequest)
+        case listLeases(WireListLeasesRequest)
+        case revokeLeases(WireRevokeLeasesRequest)
     }
 
     /// Chosen by the program: not 0, and not the id of a request that still runs.
@@ -139,14 +145,20 @@ extension WireRequest.OneOf_Body {
     /// know it, or would overlook a field.
     public var oldestVersion: UInt32 {
         switch self {
+        case .createRight(let create) where !create.sshConstraints.isEmpty: 9
+        case .createKey(let create) where !create.sshConstraints.isEmpty: 9
+        case .sshSign, .sshAssert: 9
         case .createRight(let create) where !create.accessGroup.isEmpty: 8
         case .findRight(let find) where !find.accessGroup.isEmpty: 8
         case .listRights(let list) where !list.accessGroup.isEmpty: 8
         case .removeRight(let remove) where !remove.accessGroup.isEmpty: 8
+        case .registerApplication(let registration) where !registration.others.isEmpty: 9
         case .registerApplication(let registration) where registration.isDoor: 8
         case .watchItems: 8
+        case .findItems(let find) where !find.also.isEmpty: 9
         case .findItems(let find) where find.listsLocked: 8
         case .adminUsers, .adminLog, .forgetUser, .importStore: 9
+        case .grantLease, .listLeases, .revokeLeases: 9
         case .authorize(let authorization) where authorization.limits?.isAtTrustedPlace == true: 9
         default: ProtocolVersions.ofThisBuild.oldest
         }
@@ -228,10 +240,15 @@ extension WireRequest.OneOf_Body: WireChoice {
         case .attest(let message): writer.write(choice: 87, message)
         case .confirmedSign(let message): writer.write(choice: 94, message)
         case .confirmedAttest(let message): writer.write(choice: 95, message)
+        case .sshSign(let message): writer.write(choice: 96, message)
+        case .sshAssert(let message): writer.write(choice: 97, message)
         case .adminUsers(let message): writer.write(choice: 130, message)
         case .adminLog(let message): writer.write(choice: 131, message)
         case .forgetUser(let message): writer.write(choice: 132, message)
         case .importStore(let message): writer.write(choice: 133, message)
+        case .grantLease(let message): writer.write(choice: 140, message)
+        case .listLeases(let message): writer.write(choice: 141, message)
+        case .revokeLeases(let message): writer.write(choice: 142, message)
         }
     }
 
@@ -292,6 +309,8 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 93: reader.choice(Self.heldGrants)
             case 94: reader.choice(Self.confirmedSign)
             case 95: reader.choice(Self.confirmedAttest)
+            case 96: reader.choice(since: 9, Self.sshSign)
+            case 97: reader.choice(since: 9, Self.sshAssert)
             case 100: reader.choice(Self.registerCredential)
             case 101: reader.choice(Self.assertCredential)
             case 102: reader.choice(Self.authenticatorCommand)
@@ -301,6 +320,9 @@ extension WireRequest.OneOf_Body: WireChoice {
             case 131: reader.choice(since: 9, Self.adminLog)
             case 132: reader.choice(since: 9, Self.forgetUser)
             case 133: reader.choice(since: 9, Self.importStore)
+            case 140: reader.choice(since: 9, Self.grantLease)
+            case 141: reader.choice(since: 9, Self.listLeases)
+            case 142: reader.choice(since: 9, Self.revokeLeases)
             default: nil
             }
         guard let body else { return nil }

@@ -184,7 +184,7 @@ struct ApplicationCommandEndToEndTests {
 
     @Test func `what is no program of its own is refused before anybody is asked`() throws {
         expect(
-            try app("register", "none", "--id", "a"), 1, "There is no program at none. Nothing was registered.")
+            try app("register", "none", "--id", "a"), 1, "There is no program at none. Nothing was done.")
         let interpreters = "Interpreters and scripts cannot be registered, because one interpreter runs many scripts."
         let script = try write("script", "#!/bin/sh\nexit 0\n")
         let renamed = try write("python3.11", "\u{7F}ELF")

@@ -43,4 +43,12 @@ enum FigureName: String, Codable, CaseIterable, CodingKeyRepresentable {
     case manyUsersMemory = "idle-memory-many-users"
     case manyUsersWakeups = "idle-wakeups-many-users"
     case acceptingWakeups = "idle-wakeups-accepting-thread"
+    case doorSignature = "ostiary-ssh-agent-signature"
+    case doorQuestionEnd = "question-gone-after-client"
+    case gitCredential = "git-credential-ostiary"
+    case libsecretCredential = "git-credential-libsecret"
+    case dockerCredential = "docker-credential-ostiary"
+    case secretServiceDocker = "docker-credential-secretservice"
+    case idleDoorMemory = "idle-memory-door"
+    case idleDoorWakeups = "idle-wakeups-door"
 }

@@ -1,4 +1,5 @@
 import CLinuxShims
+import Foundation
 import Glibc
 import UnixSocket
 
@@ -17,5 +18,18 @@ enum Placement: Equatable {
         guard ostiary_pin_to_processor(CInt(clamping: processor)) == 0 else {
             throw SystemCallError("sched_setaffinity", subject: "processor \(processor)")
         }
+    }
+
+    /// Runs this program again, there, as a process that leads a session; returns the figures that it writes to its standard output.
+    func measure(_ arguments: [String]) throws -> Figures {
+        try apply()
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let output = Pipe()
+        let subject = try ChildProcess(
+            program, arguments, streams: .init(output: output.fileHandleForWriting.fileDescriptor), ownsSession: true)
+        try output.fileHandleForWriting.close()
+        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+        try subject.waitForSuccess()
+        return try JSONDecoder().decode(Figures.self, from: answer)
     }
 }

@@ -4,8 +4,15 @@ import OstiaryTesting
 /// Where one private daemon has its socket and its store: both in a folder that only this user may enter.
 struct DaemonFolders {
     let path: String
-    var runtimeDirectory: String { path + "/run" }
-    var stateDirectory: String { path + "/state" }
+    /// Whether programs find the daemon by their environment, which names the folders above its own.
+    var isFoundByEnvironment = false
+    var runtimeDirectory: String { path + "/run" + name }
+    var stateDirectory: String { path + "/state" + name }
+
+    private var name: String { isFoundByEnvironment ? "/ostiary" : "" }
+
+    /// For programs that are to find it.
+    var environment: [String] { ["XDG_RUNTIME_DIR=\(path)/run", "XDG_STATE_HOME=\(path)/state", "HOME=\(path)"] }
 
     /// A client with a connection of its own.
     func newClient() -> OstiaryClient {

@@ -29,6 +29,12 @@ final class PseudoTerminal: Sendable {
     /// How many fields have asked for a passcode.
     var questionCount: Int { typing.withLock { $0.questionCount } }
 
+    /// Whether what is typed is shown: no field waits for a secret.
+    var echoes: Bool {
+        var settings = termios()
+        return tcgetattr(other.number, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
     init() throws {
         let (setLock, getNumber): (UInt, UInt) = (0x4004_5431 /* TIOCSPTLCK */, 0x8004_5430 /* TIOCGPTN */)
         screen = SharedDescriptor(

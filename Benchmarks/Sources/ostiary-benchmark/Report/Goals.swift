@@ -25,6 +25,35 @@ extension Goal {
         ]
     }
 
+    /// The goals of doors. The passes have nothing else.
+    static func doors(_ figures: Figures) -> [Goal] {
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
+        return [
+            Goal(
+                name: "signature through the agent / enclave key",
+                value: median(.doorSignature) / median(.keySignature),
+                bound: .atMost, limit: 2),
+            Goal(
+                name: "ssh-agent / signature through the agent",
+                value: median(.agentSignature) / median(.doorSignature),
+                bound: .atLeast, limit: 4),
+            Goal(
+                name: "question gone after its client, p99, ms",
+                value: figures[.doorQuestionEnd]?.p99 ?? .nan, bound: .atMost, limit: 200),
+            Goal(
+                name: "git-credential: ostiary / libsecret",
+                value: median(.gitCredential) / median(.libsecretCredential), bound: .atMost, limit: 0.7),
+            Goal(
+                name: "docker-credential: ostiary / secretservice",
+                value: median(.dockerCredential) / median(.secretServiceDocker), bound: .atMost, limit: 0.7),
+            Goal(
+                name: "idle door, resident MB", value: figures[.idleDoorMemory]?.p99 ?? .nan, bound: .atMost, limit: 12),
+            Goal(
+                name: "idle door, context switches", value: figures[.idleDoorWakeups]?.p99 ?? .nan, bound: .atMost,
+                limit: 0),
+        ]
+    }
+
     /// Goals that need both processors: several clients at once, and another program that is busy itself.
     private static func free(_ figures: Figures) -> [Goal] {
         func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }

@@ -26,11 +26,13 @@ public struct AuditEntry: Equatable, Sendable {
     public let reason: String
     /// How many equal events this record stands for; 1 for most.
     public var repetitions: UInt32
+    /// The lease under which it happened, or that refused; nil for none. Never 0.
+    public let leaseID: UInt64?
 
     public init(
         time: UInt64, owner: OwnerID? = nil, event: String, result: String, program: String = "",
         processID: UInt32 = 0, object: String = "", operation: String = "", factors: [String] = [],
-        strength: String = "", reason: String = "", repetitions: UInt32 = 1
+        strength: String = "", reason: String = "", repetitions: UInt32 = 1, leaseID: UInt64? = nil
     ) {
         self.time = time
         self.owner = owner
@@ -44,6 +46,7 @@ public struct AuditEntry: Equatable, Sendable {
         self.strength = LogText.cleaned(strength, limit: Limit.strength)
         self.reason = LogText.cleaned(reason, limit: Limit.reason)
         self.repetitions = repetitions
+        self.leaseID = leaseID
     }
 
     /// Sizes in bytes of UTF-8.

@@ -62,6 +62,10 @@ struct PayloadStart: Equatable, Sendable {
         case epochStart = 2
         case beganAnew = 3
         case partStart = 4
+        /// An entry with a lease behind its fields.
+        case leasedEntry = 5
+
+        var isEntry: Bool { self == .entry || self == .leasedEntry }
     }
 
     let kind: Kind
@@ -101,7 +105,7 @@ extension RawRecord {
     /// The record's owner, from its first bytes alone; nil for a record of the daemon itself.
     var owner: OwnerID? {
         let end = PayloadStart.byteCount + OwnerID.byteCount
-        guard PayloadStart(payload)?.kind == .entry, payload.count >= end else { return nil }
+        guard PayloadStart(payload)?.kind.isEntry == true, payload.count >= end else { return nil }
         let bytes = payload[PayloadStart.byteCount..<end]
         return bytes.allSatisfy { $0 == 0 } ? nil : OwnerID(bytes: bytes)
     }
@@ -110,7 +114,7 @@ extension RawRecord {
 extension LogRecord.Content {
     fileprivate var kind: PayloadStart.Kind {
         switch self {
-        case .entry: .entry
+        case .entry(let entry): entry.leaseID == nil ? .entry : .leasedEntry
         case .epochStart: .epochStart
         case .beganAnew: .beganAnew
         case .partStart: .partStart
@@ -144,8 +148,8 @@ extension LogRecord.Content {
         _ kind: PayloadStart.Kind, from reader: inout CanonicalReader
     ) throws(CanonicalEncodingError) {
         switch kind {
-        case .entry:
-            self = .entry(try AuditEntry(from: &reader))
+        case .entry, .leasedEntry:
+            self = .entry(try AuditEntry(from: &reader, hasLease: kind == .leasedEntry))
         case .epochStart:
             self = .epochStart(number: try reader.read(UInt32.self), time: try reader.read(UInt64.self))
         case .partStart:
@@ -172,8 +176,11 @@ extension AuditEntry {
     public var byteCount: Int {
         let texts = event.utf8.count + result.utf8.count + program.utf8.count + object.utf8.count
         let more = operation.utf8.count + strength.utf8.count + reason.utf8.count
+        let lease = leaseID == nil ? 0 : 8
         // Owner, time, process id, number of factors, repetitions, and the lengths of seven texts.
-        return factors.reduce(OwnerID.byteCount + 8 + 4 + 1 + 4 + 7 * 2 + texts + more) { $0 + 2 + $1.utf8.count }
+        return factors.reduce(OwnerID.byteCount + 8 + 4 + 1 + 4 + 7 * 2 + texts + more + lease) {
+            $0 + 2 + $1.utf8.count
+        }
     }
 
     fileprivate func write(to writer: inout PayloadWriter) {
@@ -193,10 +200,11 @@ extension AuditEntry {
         writer.write(strength)
         writer.write(reason)
         writer.write(repetitions)
+        if let leaseID { writer.write(leaseID) }
     }
 
     /// Evaluated in the order of the layout.
-    fileprivate init(from reader: inout CanonicalReader) throws(CanonicalEncodingError) {
+    fileprivate init(from reader: inout CanonicalReader, hasLease: Bool) throws(CanonicalEncodingError) {
         let owner = (try reader.read(UInt64.self), try reader.read(UInt64.self))
         let time = try reader.read(UInt64.self)
         let event = try reader.readText(length: UInt16.self)
@@ -211,6 +219,6 @@ extension AuditEntry {
             time: time, owner: owner == (0, 0) ? nil : OwnerID(numbers: owner), event: event, result: result,
             program: program, processID: processID, object: object, operation: operation, factors: factors,
             strength: try reader.readText(length: UInt16.self), reason: try reader.readText(length: UInt16.self),
-            repetitions: try reader.read(UInt32.self))
+            repetitions: try reader.read(UInt32.self), leaseID: hasLease ? try reader.read(UInt64.self) : nil)
     }
 }

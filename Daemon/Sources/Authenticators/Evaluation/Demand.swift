@@ -35,6 +35,10 @@ package struct Demand {
     var isShownInFull = false
     /// Whether only proofs count that were given at the trusted place.
     package var isAtTrustedPlace = false
+    /// For how long the answer may count, if the person wants it to; empty where it counts once.
+    package var terms: [PromptTerm] = []
+    /// Where an answer counts that counts more than once.
+    package var termPlace: PromptTermPlace?
     /// The words of the fallback, where a question has one even if the program names none; nil where it has none then.
     package var usualFallback: DisplayText?
 

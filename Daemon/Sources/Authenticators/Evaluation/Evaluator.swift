@@ -84,7 +84,10 @@ package struct Evaluator {
             let inHand = HeldFactors(proofs: collector.proofs).factors.union(held.factors).union(assumed)
             let offered = try next(demand, inHand: inHand, after: collector.failures)
             guard !offered.isEmpty else {
-                return Evaluation(proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
+                var evaluation = Evaluation(
+                    proofs: collector.proofs, factors: deciding(demand, inHand: inHand), held: held)
+                evaluation.term = collector.term
+                return evaluation
             }
             let opensStore = unlock(for: demand) == .needsPasscode && offered.contains(.passcode)
             let consequence = demand.consequence ?? Self.consequence(opensStore: opensStore, keepingFor: lifetime)

@@ -91,6 +91,8 @@ package struct Evaluation: Sendable {
     package let factorNames: [String]
     /// Trusted only if each factor that was used was proved there.
     package let place: ProofPlace
+    /// The number of the term of ``Demand/terms`` that the person chose, counted from 1; 0 for once.
+    package var term = 0
 
     /// - Parameters:
     ///   - proofs: what was proved for it.

@@ -20,6 +20,8 @@ package struct ProofCollector {
     private let demand: Demand
     private let asking: Asking
     private(set) var proofs: [Proof] = []
+    /// The number of the term that the person chose in the question for the first proof; 0 for once.
+    private(set) var term = 0
     /// Why a sensor can prove nothing more here.
     private(set) var failures: [Factor: any Error] = [:]
     private var attempts: [Factor: FactorAttempt] = [:]
@@ -46,7 +48,7 @@ package struct ProofCollector {
         var sensing: [SensorRace.Runner] = []
         for factor in offered {
             switch try attempt(factor, held: held) {
-            case .proved(let proof): return try add(proof, askedAt: QuestionPlaces())
+            case .proved(let proof): return try add(proof, askedAt: QuestionPlaces(), for: 0)
             case .sensing(let attempts):
                 sensing += attempts.filter { !endedSensors.contains(ObjectIdentifier($0)) }
                     .map { SensorRace.Runner(factor: factor, attempt: $0) }
@@ -73,6 +75,8 @@ package struct ProofCollector {
             throw error
         }
         sheet = nil
+        // Before a sensor asks a question of its own.
+        let term = questioning.chosenTerm.value
         // The sensors are disarmed before anything else is done: nobody can see any more what they would be for.
         let result = end(race)
         switch consume outcome {
@@ -80,16 +84,16 @@ package struct ProofCollector {
             guard let winner = result.winner else {
                 throw Refusal(.internal, "The question ended without an answer. Try again.")
             }
-            try take(winner, questioning, after: question)
+            try take(winner, questioning, after: question, for: term)
         case .entered(let entered):
             if let winner = result.winner, winner.proof != nil {
-                return try take(winner, questioning, after: question)
+                return try take(winner, questioning, after: question, for: term)
             }
             let sheet = entered.sheet
             guard let typing, let secret = entered.take(for: question.kind) else {
                 throw Refusal(.internal, "An answer came for another factor.")
             }
-            try check(secret, typing, on: sheet, at: questioning.places)
+            try check(secret, typing, on: sheet, at: questioning.places, for: term)
             // A proof that came together with a no is none.
             if sheet?.isCancelled == true { throw questioning.refusal(of: .cancelled) }
         case .interrupted(by: .superseded):
@@ -101,24 +105,27 @@ package struct ProofCollector {
     }
 
     private mutating func take(
-        _ winner: SensorRace.Winner, _ questioning: Questioning, after question: PromptQuestion
+        _ winner: SensorRace.Winner, _ questioning: Questioning, after question: PromptQuestion, for term: Int
     ) throws {
         do {
             let proof = try winner.taken(questioning, after: question) { [recordMiss] in
                 recordMiss(winner.runner.factorName)
             }
-            try add(proof, askedAt: questioning.places)
+            try add(proof, askedAt: questioning.places, for: term)
         } catch let failure as SensorFailure { failures[winner.runner.factor] = failure.refusal }
     }
 
     /// Takes a proof, and notes where it was given. A prompter that put the question elsewhere than at the place that it was for proves
     /// nothing.
-    private mutating func add(_ proof: Proof, askedAt places: QuestionPlaces) throws {
+    ///
+    /// - Parameter term: the chosen one; only the question for the first proof offers some.
+    private mutating func add(_ proof: Proof, askedAt places: QuestionPlaces, for term: Int) throws {
         var proof = proof
         proof.place = places.proofPlace
         guard !demand.isAtTrustedPlace || proof.place == .trusted else {
             throw Refusal(.internal, "The answer was not given at the trusted place.", cause: "prompt.place-elsewhere")
         }
+        if proofs.isEmpty, demand.terms.indices.contains(term - 1) { self.term = term }
         proofs.append(proof)
     }
 
@@ -144,9 +151,10 @@ package struct ProofCollector {
     }
 
     private mutating func check(
-        _ entered: borrowing SecretBytes, _ typing: Typing, on sheet: HeldSheet?, at places: QuestionPlaces
+        _ entered: borrowing SecretBytes, _ typing: Typing, on sheet: HeldSheet?, at places: QuestionPlaces,
+        for term: Int
     ) throws {
-        do { try add(typing.attempt.prove(entered), askedAt: places) } catch let error as WrongSecret {
+        do { try add(typing.attempt.prove(entered), askedAt: places, for: term) } catch let error as WrongSecret {
             recordMiss(typing.factor.name)
             let count = (wrongEntries[typing.factor]?.count ?? 0) + 1
             wrongEntries[typing.factor] = (count, error)
@@ -175,7 +183,8 @@ package struct ProofCollector {
             triesLeft: outlook?.freeTriesLeft, missConsequence: outlook?.consequence,
             cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,
-            isShownInFull: demand.isShownInFull)
+            isShownInFull: demand.isShownInFull, terms: proofs.isEmpty ? demand.terms : [],
+            termPlace: proofs.isEmpty ? demand.termPlace : nil)
     }
 
     private var fallbackTitle: DisplayText? {

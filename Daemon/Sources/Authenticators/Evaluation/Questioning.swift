@@ -5,6 +5,16 @@ package import Prompting
 package import PromptProtocol
 package import Refusals
 package import SecretMemory
+import Synchronization
+
+/// The number of the term that was chosen in the last question; 0 for once.
+final class ChosenTerm: Sendable {
+    private let number = Mutex(0)
+
+    var value: Int { number.withLock { $0 } }
+
+    func set(_ term: Int) { number.withLock { $0 = term } }
+}
 
 /// Puts one question and turns everything but an answer into a refusal.
 package struct Questioning {
@@ -14,6 +24,8 @@ package struct Questioning {
     let isAtTrustedPlace: Bool
     /// Where the questions were put.
     let places = QuestionPlaces()
+    /// For how long the person said that the answer counts.
+    let chosenTerm = ChosenTerm()
 
     package init(prompter: any Prompter, asking: Asking, isAtTrustedPlace: Bool = false) {
         self.prompter = prompter
@@ -59,7 +71,9 @@ package struct Questioning {
                 terminal: asking.terminal, label: asking.clientLabel)
             let live = LiveQuestion(
                 endedBy: cancellation, on: sheet, onShown: onShown, onPlaced: { [places] in places.note($0) })
-            return prompter.ask(isAtTrustedPlace ? question.atTrustedPlace : question, on: caller, live: live)
+            let outcome = prompter.ask(isAtTrustedPlace ? question.atTrustedPlace : question, on: caller, live: live)
+            chosenTerm.set(live.chosenTerm)
+            return outcome
         }
     }
 

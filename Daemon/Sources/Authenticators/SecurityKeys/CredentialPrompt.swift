@@ -34,6 +34,7 @@ package final class CredentialPrompt: CredentialQuestion {
     private let questioning: Questioning
     private let objects: PromptObjects?
     private let operation: DisplayText
+    private let signedData: PromptSignedData?
     package let stop = Cancellation()
     private let state = Mutex(State())
     private let thread = DispatchGroup()
@@ -41,8 +42,13 @@ package final class CredentialPrompt: CredentialQuestion {
     /// - Parameters:
     ///   - objects: the subject of the question: a relying party, or the objects that a security key opens.
     ///   - operation: the operation on it.
-    package init(_ questioning: Questioning, about objects: PromptObjects?, operation: DisplayText) {
+    ///   - signedData: the data that is signed; nil where it is not shown.
+    package init(
+        _ questioning: Questioning, about objects: PromptObjects?, operation: DisplayText,
+        signedData: PromptSignedData? = nil
+    ) {
         (self.questioning, self.objects, self.operation) = (questioning, objects, operation)
+        self.signedData = signedData
         questioning.asking.cancellation.whenCancelled { [stop] in stop.cancel() }
     }
 
@@ -245,7 +251,7 @@ package final class CredentialPrompt: CredentialQuestion {
     ) -> PromptQuestion {
         let consequence = device.map { DisplayText("The PIN is for the security key “\(Self.shown($0))”.") }
         return PromptQuestion(
-            kind, sensors: sensors, objects: objects, operation: operation,
+            kind, sensors: sensors, objects: objects, operation: operation, signedData: signedData,
             consequence: consequence, notice: notice, triesLeft: triesLeft, isShownInFull: true,
             isUnproved: isUnproved)
     }

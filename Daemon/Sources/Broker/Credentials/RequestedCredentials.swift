@@ -149,7 +149,7 @@ private enum CheckedField {
 }
 
 extension AuthenticatorAttachment {
-    fileprivate init(_ attachment: WireAttachment) throws(Refusal) {
+    init(_ attachment: WireAttachment) throws(Refusal) {
         switch attachment {
         case .platform: self = .platform
         case .crossPlatform: self = .crossPlatform

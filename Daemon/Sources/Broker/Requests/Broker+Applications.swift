@@ -12,11 +12,13 @@ import Owners
 import PromptProtocol
 import Refusals
 import Sessions
+import ProtectedObjects
 
 /// Programs that are known by a name of their own. Each change asks the owner: for the passcode, or while there is none
 /// for a confirmation.
 extension Broker {
     func registerApplication(_ body: WireRegisterApplicationRequest, _ exchange: Exchange) throws -> Reply {
+        guard body.others.isEmpty else { return try registerApplications(body, exchange) }
         let asking = try exchange.asking(body.question)
         let former = body.adopts ? try exchange.account.formerRegistration(body) : nil
         let offered = exchange.request.file.map { OfferedProgram($0, isExecuted: false) }
@@ -40,6 +42,64 @@ extension Broker {
         var shown = exchange.account.shown(registration, registration.label(by: configuration.facts), offered)
         if let leftBehind, !leftBehind.isEmpty { shown.leftBehind = leftBehind.message }
         return Reply(.applications(.with { $0.applications = [shown] }))
+    }
+
+    /// Registers several programs with one question, which names each of them in full.
+    private func registerApplications(_ body: WireRegisterApplicationRequest, _ exchange: Exchange) throws -> Reply {
+        guard !body.adopts, body.webCredentials.isEmpty, !body.isBrowser,
+            body.others.count < PromptObjects.maximumNameCount
+        else { throw Self.notTogether }
+        let (asking, account) = (try exchange.asking(body.question), exchange.account)
+        let offered: [OfferedProgram?] =
+            [exchange.request.file.map { OfferedProgram($0, isExecuted: false) }] + body.others.map { _ in nil }
+        let registrations = try zip(body.separated, offered).map { try account.registration($0, former: nil, $1) }
+        try account.applications.requireFree(together: registrations)
+        let leftBehind = try registrations.map { try account.leftBehind(at: $0.path, as: asking.requester) }
+        let events = registrations.map {
+            exchange.event("application-register", object: $0.applicationID.text)
+        }
+        guard
+            let objects = PromptObjects(
+                registrations.map { ("\($0.path.text) \(Self.inShort($0))", DisplayText("")) }, noun: .object),
+            objects.areAllNamedInFull
+        else { throw Self.registrationTooLong }
+        try askOwner(
+            "register \(registrations.count) programs; a door asks in the name of other programs",
+            registrations[0].path.text, asking, exchange, for: events[0],
+            consequence: LeftBehind(adding: leftBehind).consequence, objects: objects,
+            unshowable: Self.registrationTooLong)
+        for (registration, offered) in zip(registrations, offered) {
+            let standing = account.applications.standing(of: registration, offered: offered)
+            if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
+        }
+        try exchange.verifyCaller()
+        try account.changing.withLock {
+            try asking.cancellation.check()
+            for event in events { try exchange.trail.change(event) }
+            for registration in registrations { try account.applications.store(registration) }
+        }
+        // What was granted to the programs under their former names ends with that.
+        sessions.endGrants(ofPrograms: registrations.map(\.path), besides: exchange.session)
+        for event in events { exchange.trail.note(event) }
+        let shown = registrations.indices.map { index in
+            var shown = account.shown(
+                registrations[index], registrations[index].label(by: configuration.facts), offered[index])
+            if !leftBehind[index].isEmpty { shown.leftBehind = leftBehind[index].message }
+            return shown
+        }
+        return Reply(.applications(.with { $0.applications = shown }))
+    }
+
+    private static let notTogether = Refusal(
+        .invalidParameter,
+        "Only new programs without domains are registered together, at most \(PromptObjects.maximumNameCount) at once. "
+            + "Register the others one by one.", cause: "application.together")
+
+    /// All that is decided about one of several programs.
+    private static func inShort(_ registration: Registration) -> String {
+        let groups =
+            registration.groups.isEmpty ? "" : " with the groups \(registration.groups.texts.joined(separator: ", "))"
+        return "as \(registration.applicationID)\(groups)\(registration.isDoor ? ", as a door" : "")"
     }
 
     /// Registrations of one page: each may hold a path of 4,096 bytes, and groups and domains of as many, and a message must stay below
@@ -90,23 +150,26 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - object: the name of the thing that the question is about, for example the path of a program.
+    ///   - objects: all things that the question is about, if there are several; each named in full.
     ///   - unshowable: thrown if object or operation is too long for a prompt.
     func askOwner(
         _ operation: String, _ object: String, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event,
-        consequence: DisplayText? = nil, unshowable: Refusal = Broker.nameTooLong
+        consequence: DisplayText? = nil, objects: PromptObjects? = nil, unshowable: Refusal = Broker.nameTooLong
     ) throws {
         guard let shown = DisplayText(wholeFact: object), let text = DisplayText(wholeFact: operation) else {
             throw unshowable
         }
         guard exchange.account.ring.isPasscodeSet else {
             let question = PromptQuestion(
-                .confirmation(warning: Self.answeredByAnyProgram), objects: PromptObjects(shown), operation: text,
+                .confirmation(warning: Self.answeredByAnyProgram), objects: objects ?? PromptObjects(shown),
+                operation: text,
                 consequence: consequence, reason: asking.question.reason, cancelTitle: asking.question.cancelTitle,
                 isShownInFull: true, isUnproved: true)
             return try Questioning(prompter: prompter, asking: asking).confirmation(question)
         }
         _ = try provePasscode(
-            operation, object: object, consequence: consequence, isShownInFull: true, asking, exchange, for: event)
+            operation, object: object, objects: objects, consequence: consequence, isShownInFull: true, asking,
+            exchange, for: event)
     }
 
     private static let answeredByAnyProgram = DisplayText(
@@ -131,8 +194,24 @@ extension Broker {
             try change()
         }
         // What was granted to the program under its former name ends with that.
-        sessions.endGrants(ofPrograms: [registration.path, former?.path].compactMap(\.self), besides: exchange.session)
+        let paths = [registration.path, former?.path].compactMap(\.self)
+        sessions.endGrants(ofPrograms: paths, besides: exchange.session)
+        exchange.account.leases.end(
+            ofPrograms: paths + [registration.applicationID, former?.applicationID].compactMap(\.self))
         exchange.trail.note(event)
+    }
+}
+
+extension WireRegisterApplicationRequest {
+    /// A request for each program.
+    fileprivate var separated: [WireRegisterApplicationRequest] {
+        [self]
+            + others.map { other in
+                .with {
+                    ($0.path, $0.applicationID) = (other.path, other.applicationID)
+                    ($0.accessGroups, $0.isDoor) = (other.accessGroups, other.isDoor)
+                }
+            }
     }
 }
 

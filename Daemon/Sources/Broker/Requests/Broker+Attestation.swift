@@ -58,7 +58,7 @@ extension Broker {
 
     func attest(_ body: WireAttestRequest, _ exchange: Exchange) throws -> Reply {
         try use(
-            body.contextID, body.rightID, .sign, exchange, recordedAs: exchange.request.eventName,
+            body.contextID, body.rightID, .sign, exchange, recordedAs: exchange.event(), isForSSHKeys: true,
             attestation(answering: exchange.request)
         )
     }

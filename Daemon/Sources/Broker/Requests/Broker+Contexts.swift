@@ -3,6 +3,7 @@ import Auditing
 import Authenticators
 import Callers
 import Enclave
+import ExactNames
 import Foundation
 import KeySlots
 import OstiaryMessages
@@ -85,29 +86,92 @@ extension Broker {
         let limited = opener.limited
         if body.preflight { return try preflight(opener.demand, body.contextID, for: limited, exchange) }
         let context = try exchange.contexts.context(body.contextID)
-        var asking = try exchange.asking(body.question)
+        let asking = try exchange.asking(body.question)
         // A program that forbids a prompt asks whether the authorization that it holds still stands; one that allows it asks
         // the person again.
-        if !asking.question.isInteractionAllowed, let held = context.heldRight(id) {
+        if !asking.question.isInteractionAllowed, let held = context.heldRight(id, for: .anything) {
             return try grantAgain(
                 held.factorNames, held.strength, as: exchange.event("authorize", object: held.identifier), exchange,
-                whileStanding: { try Self.require(context.heldRight(id) === held) })
+                whileStanding: { try Self.require(context.heldRight(id, for: .anything) === held) })
         }
-        asking.applicationPassword = context.applicationPassword(for: limited)
+        var leased = LeasedUse(anyOf: opener.operations, exchange)
+        if let reply = try authorizeUnderLease(&leased, opener, in: context, asking, exchange) { return reply }
+        let evaluation = try authorize(
+            opener, opener.demand, in: context, asking, exchange, recordedAs: exchange.event("authorize"),
+            unlessLeased: leased, operations: opener.operations, anywhere: true)
+        return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
+    }
+
+    /// Proves what a right or key demands, opens it, and lets the context keep it, or a lease if the person agreed to one.
+    ///
+    /// - Parameters:
+    ///   - leased: the look for a lease that would have made the question needless.
+    ///   - operations: what a lease may be offered for.
+    ///   - isAnywhere: whether the question names no destination, since the uses do.
+    ///   - purpose: what the question names. For SSH the person is asked whatever the context keeps of other answers: these named something
+    ///     else.
+    func authorize(
+        _ opener: RightOpener, _ demand: Demand, in context: EvaluationContext, _ asking: Asking, _ exchange: Exchange,
+        recordedAs event: AuditTrail.Event, unlessLeased leased: LeasedUse, operations: Set<AccessControl.Operation>,
+        anywhere isAnywhere: Bool = false, for purpose: GrantPurpose = .anything
+    ) throws -> Evaluation {
+        let (limited, takesKept) = (opener.limited, purpose == .anything)
+        var asking = asking
+        asking.applicationPassword =
+            takesKept || context.isApplicationPasswordSet ? context.applicationPassword(for: limited) : nil
         let takesKeptPassword = asking.applicationPassword != nil && !context.isApplicationPasswordSet
+        let kept = takesKept ? exchange.account.held(in: context, for: limited) : .none
+        // A program that asks itself keeps its grant. A door's clients come and go, and each of them would ask again. A lease stands on
+        // nothing that was proved before.
+        // One for a key that is for SSH alone names a host or namespace, which this question does not.
+        let isNamed = !isAnywhere || opener.sshConstraints == nil
+        let isOffered =
+            exchange.isForClient && isNamed && kept.proofs.isEmpty && asking.applicationPassword == nil
+        let offers = isOffered ? leased.offers(within: limited.limits) : .none
+        var demand = demand
+        demand.offer(offers)
+        let leaseEra = exchange.account.leases.era
         return try context.evaluating(asking.cancellation) { era in
-            let evaluation = try exchange.account.evaluator.evaluate(
-                opener.demand, held: exchange.account.held(in: context, for: limited),
-                keepingFor: context.keepingTime, asking: asking)
-            let right = try open(opener, by: evaluation, in: context, of: exchange.account)
-            try grant(evaluation, asking, exchange, as: exchange.event("authorize", object: right.identifier)) {
-                try requireStillStored(id, exchange)
-                try context.grant(right, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
-                try context.keep(evaluation, since: era)
-                exchange.account.keyUses.note(id)
+            let evaluation = try leased.asking(event.about(opener.object.attributes.identifier.text)) {
+                try exchange.account.evaluator.evaluate(
+                    demand, held: kept, keepingFor: context.keepingTime, asking: asking)
             }
-            return Reply(.granted(granted(evaluation.factorNames, evaluation.label)))
+            let right = try open(opener, by: evaluation, in: context, of: exchange.account)
+            let draft = leased.draft(
+                of: offers, evaluation, LeasedObject(right, of: opener), operations: operations, anywhere: isAnywhere)
+            try grant(evaluation, asking, exchange, as: event.about(right.identifier)) {
+                try requireStillStored(right.id, exchange)
+                if let draft {
+                    try keep(draft, since: leaseEra, exchange)
+                    try context.grantUnderLease(right.id, since: era)
+                } else {
+                    try context.grant(
+                        right, for: purpose, standsOnKept: evaluation.standsOnHeld || takesKeptPassword, since: era)
+                }
+                try context.keep(evaluation, since: era)
+                exchange.account.keyUses.note(right.id)
+            }
+            return evaluation
         }
+    }
+
+    /// Authorizes a right under a lease, if one permits any use of it. Nothing is counted before the uses. Each use is decided for itself.
+    private func authorizeUnderLease(
+        _ leased: inout LeasedUse, _ opener: RightOpener, in context: EvaluationContext, _ asking: Asking,
+        _ exchange: Exchange
+    ) throws -> Reply? {
+        guard let held = leased.find(opener.object.id) else { return nil }
+        let event = exchange.event(
+            "authorize", object: opener.object.attributes.identifier.text, lease: held.id)
+        let reply: Reply = try context.evaluating(asking.cancellation) { era in
+            try grantAgain(held.factorNames, held.strength, as: event, exchange) {
+                guard exchange.account.leases.isHeld(held.id, opener.object.id) else {
+                    throw LeaseRefusal.revoked.refusal(of: held.id)
+                }
+                try context.grantUnderLease(opener.object.id, since: era)
+            }
+        }
+        return reply
     }
 
     /// Opens a right. If its entry of the passcode does not count any more, the context keeps it no longer: the next call asks again.
@@ -173,7 +237,10 @@ extension Broker {
     /// The opener of a right or key that the program may use.
     func opener(ofRight id: VaultID, _ exchange: Exchange) throws -> RightOpener {
         let account = exchange.account
-        let object = try account.rights.find(id: id, usableBy: exchange.accessGroups)
+        return try opener(of: account.rights.find(id: id, usableBy: exchange.accessGroups), account)
+    }
+
+    func opener(of object: ObjectRecord, _ account: OwnerAccount) throws -> RightOpener {
         let label = object.kind == .enclaveKey ? account.items.label(ofKey: object) : nil
         return try RightOpener(
             object, label: label, in: vault, ring: account.ring, stretching: account.stretching)

@@ -93,12 +93,14 @@ extension Broker {
 
     func findItems(_ body: WireFindItemsRequest, _ exchange: Exchange) throws -> Reply {
         if body.listsLocked { try Self.requireList(body) }
+        guard body.also.isEmpty else { return try findNamedItems(body, exchange) }
         let items = exchange.account.items
         let selection = try VisibleItems(body.query, groups: exchange.accessGroups, digests: items.digests)
         // A search by host reads on until it has found some.
         let (begin, limit) = (body.begin, body.limit == 0 || selection.host != nil ? Int.max : Int(body.limit))
         let reader = try items.isLong(selection, from: begin, limit: limit) ? exchange.longReader() : nil
         let proofs = ItemProofs(of: self, for: body.use, to: .read, exchange)
+        proofs.returnsData = body.returnsData
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { body in
             try items.forEach(selection, from: begin, limit: limit, waitingAs: reader, body)
         }
@@ -151,29 +153,45 @@ extension Broker {
             }
         } while page.isEmpty && begin != 0
         guard !page.isEmpty || body.begin != 0 else { throw ItemStore.notFound }
+        let next = page.count < limit ? begin : 0
+        return try release(page, of: read, next: next, proofs, exchange)
+    }
+
+    /// Answers with the items that were read, after a last look at the caller and at what opened them. Each is recorded.
+    func release(
+        _ page: consuming ItemPageBuilder, of read: [ItemOpener], next: UInt64, _ proofs: ItemProofs,
+        _ exchange: Exchange
+    ) throws -> Reply {
         try exchange.verifyCaller()
-        let (proved, free) = (page.proved, page.releasedFreely)
+        let (proved, leased, free) = (page.proved, page.leased, page.releasedFreely)
         try exchange.trail.decide {
             // A lock since they were opened wins, and so does a cancel.
             try proofs.requireStanding()
             for opener in read { try opener.requireOpen() }
             try proofs.countUses(of: read)
-            for (name, proof) in proved {
-                try noteReading(of: name, exchange, factors: proof.factorNames, strength: proof.label)
+            for (item, proof) in proved {
+                try noteReading(of: item, exchange, factors: proof.factorNames, strength: proof.label)
+            }
+            for (item, held) in leased {
+                try exchange.account.leases.count(held)
+                try noteReading(
+                    of: item, exchange, factors: held.factorNames, strength: held.strength, lease: held.id)
             }
             if let free { try noteReading(of: free, exchange) }
+            try proofs.keepLeases()
         }
-        return page.reply(next: page.count < limit ? begin : 0)
+        return page.reply(next: next)
     }
 
     private func noteReading(
-        of object: String, _ exchange: Exchange, factors: [String] = [], strength: String = ""
+        of item: ReleasedItem, _ exchange: Exchange, factors: [String] = [], strength: String = "", lease: UInt64? = nil
     ) throws(Refusal) {
-        let event = exchange.event(object: object, operation: AccessControl.Operation.read.name)
+        var event = exchange.event(object: item.logName, operation: AccessControl.Operation.read.name, lease: lease)
+        event.details = item.claimedUse.map { "the door says: \($0)" } ?? ""
         try exchange.trail.use(event, factors: factors, strength: strength)
     }
 
-    private func read(
+    func read(
         _ opener: ItemOpener, _ selection: VisibleItems, _ body: WireFindItemsRequest, _ proofs: ItemProofs,
         _ exchange: Exchange, into page: inout ItemPageBuilder
     ) throws {
@@ -185,16 +203,42 @@ extension Broker {
         }
         let attributes = try opener.attributes()
         guard selection.admits(attributes) else { return }
+        let shown = body.returnsAttributes ? attributes : nil
+        let special = importedSSHKey(opener.record, attributes, body, exchange)
+        let strength = body.returnsAttributes ? proofs.strengths.label(of: opener) : nil
+        if let held = try proofs.lease(for: opener, attributes), case .item(let item) = held.opened {
+            return page.add(
+                opener.record, shown, strength: strength, data: body.returnsData ? try item.data(of: opener) : nil,
+                under: held, as: special)
+        }
         let proof = try proofs.proof(for: opener, attributes)
         page.add(
-            opener.record, body.returnsAttributes ? attributes : nil,
-            strength: body.returnsAttributes ? proofs.strengths.label(of: opener) : nil,
-            data: body.returnsData ? try data(of: opener, by: proof, exchange) : nil, by: proof)
+            opener.record, shown, strength: strength,
+            data: body.returnsData ? try data(of: opener, attributes, by: proof, proofs, exchange) : nil, by: proof,
+            as: special)
     }
 
-    private func data(of opener: ItemOpener, by proof: Evaluation?, _ exchange: Exchange) throws -> SecretBytes? {
-        guard opener.isProtected else { return try opener.data(by: nil) }
-        return try exchange.account.keeper.exclusively { try opener.data(by: proof) }
+    /// Doors alone have imported keys, for clients.
+    private func importedSSHKey(
+        _ record: ItemRecord, _ attributes: ItemAttributes, _ body: WireFindItemsRequest, _ exchange: Exchange
+    ) -> ReleasedItem? {
+        guard exchange.isForClient, attributes.isImportedSSHKey else { return nil }
+        return ReleasedItem(
+            logName: "imported SSH key \(record.id)",
+            claimedUse: body.use.question.map { DisplayText(showing: $0.reason).string })
+    }
+
+    private func data(
+        of opener: ItemOpener, _ attributes: ItemAttributes, by proof: Evaluation?, _ proofs: ItemProofs,
+        _ exchange: Exchange
+    ) throws -> SecretBytes? {
+        guard opener.isProtected, let proof else { return try opener.data(by: nil) }
+        return try exchange.account.keeper.exclusively {
+            guard let item = try proofs.openedForLease(opener, attributes, by: proof) else {
+                return try opener.data(by: proof)
+            }
+            return try item.data(of: opener)
+        }
     }
 
     // MARK: updating
@@ -237,6 +281,9 @@ extension Broker {
             try exchange.account.items.update(targets, change, now: Self.now())
             return targets.count
         }
+        if body.replacesData || accessControl != nil {
+            for opener in openers { exchange.account.leases.lose(opener.record.id, because: .objectChanged) }
+        }
         exchange.trail.note(event)
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))
     }
@@ -266,7 +313,8 @@ extension Broker {
         try exchange.verifyCaller()
         let deleted = try delete(selections, groups: AccessGroups(groups), exchange)
         exchange.trail.end(exchange.event(object: deleted.name)) {
-            for key in deleted.keys { sessions.endGrants(on: key) }
+            for key in deleted.keys { sessions.endGrants(on: key, of: exchange.account) }
+            for item in deleted.items { exchange.account.leases.lose(item, because: .objectRemoved) }
         }
         for key in deleted.keys { exchange.trail.note(exchange.event("key-remove", object: "\(key)")) }
         return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))

@@ -27,6 +27,10 @@ extension Broker {
             throw Refusal(.tooLarge, "The access control is too large.", cause: "key.access-control")
         }
         try exchange.account.requireUsable(accessControl, ofKey: type)
+        let constraints = try sshConstraints(body.sshConstraints, accessControl)
+        guard constraints == nil || type == .p256 else {
+            throw Refusal(.invalidRule, "Only P-256 keys sign for SSH.", cause: "rule.ssh-without-key")
+        }
         let context = body.use.contextID == 0 ? nil : try exchange.contexts.context(body.use.contextID)
         let password = try newApplicationPassword(
             accessControl, object: "a key", operation: "key", exchange, given: context?.applicationPassword
@@ -35,7 +39,8 @@ extension Broker {
             return try exchange.asking(question)
         }
         let draft = RightStore.Draft.key(
-            type, in: group, accessControl, shown: body.shownAccessControl, applicationPassword: password)
+            type, in: group, accessControl, ssh: constraints, shown: body.shownAccessControl,
+            applicationPassword: password)
         guard !body.awaitsItem else {
             return Reply(.key(try WireKey(makeDraft(draft, exchange), enclave: enclave.kind)))
         }
@@ -58,8 +63,8 @@ extension Broker {
         return Reply(.key(try WireKey(key, enclave: enclave.kind)))
     }
 
-    /// Keys of one page: each may hold the public half of a lattice key and a path of 4,096 bytes, and a message must stay
-    /// below `messageByteCount`.
+    /// Keys of one page: each may hold the public half of a lattice key or the constraints of an SSH key, and a path of 4,096 bytes, and
+    /// a message must stay below `messageByteCount`.
     private static let keyPageCount = 25
 
     func listKeys(_ body: WireListKeysRequest, _ exchange: Exchange) throws -> Reply {
@@ -93,7 +98,7 @@ extension Broker {
         try exchange.verifyCaller()
         try exchange.account.changing.withLock { try exchange.account.rights.remove(key.id) }
         exchange.trail.end(exchange.event("key-remove", object: key.attributes.identifier.text)) {
-            sessions.endGrants(on: key.id)
+            sessions.endGrants(on: key.id, of: exchange.account)
         }
         return Reply(.done(.with { $0.count = 1 }))
     }
@@ -121,7 +126,7 @@ extension Broker {
             } catch let refusal as Refusal where refusal == RightStore.notFound { throw RightStore.keyNotFound }
         }
         noteDestruction(of: removed, by: event.name, exchange)
-        exchange.trail.end(event) { sessions.endGrants(on: id) }
+        exchange.trail.end(event) { sessions.endGrants(on: id, of: exchange.account) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 

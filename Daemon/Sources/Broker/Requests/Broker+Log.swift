@@ -98,5 +98,6 @@ extension WireLogRecord {
         strength = entry.strength
         reason = entry.reason
         repetitions = entry.repetitions
+        leaseID = entry.leaseID
     }
 }

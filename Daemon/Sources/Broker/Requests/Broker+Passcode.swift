@@ -1,6 +1,7 @@
 import AccessControl
 import Auditing
 import Authenticators
+import Callers
 import Enclave
 import ExactNames
 import Foundation
@@ -16,6 +17,7 @@ import Refusals
 import SecretMemory
 import Sessions
 import Vault
+import ProtectedObjects
 
 /// The passcode's life, and the lock.
 extension Broker {
@@ -157,13 +159,15 @@ extension Broker {
     /// Proves the present passcode and nothing else. That is recorded whatever becomes of `event`: the store is open from
     /// then on.
     func provePasscode(
-        _ operation: String, object: String = "", consequence: DisplayText? = nil, isShownInFull: Bool = false,
-        isAtTrustedPlace: Bool = false, _ asking: Asking, _ exchange: Exchange, for event: AuditTrail.Event
+        _ operation: String, object: String = "", objects: PromptObjects? = nil, consequence: DisplayText? = nil,
+        isShownInFull: Bool = false, isAtTrustedPlace: Bool = false, _ asking: Asking, _ exchange: Exchange,
+        for event: AuditTrail.Event
     ) throws -> ProvedPasscode {
-        let demand = Demand(
+        var demand = Demand(
             requirements: [try Requirement(anyOf: [.passcode])], availability: nil, object: object,
             operation: operation, consequence: consequence, isShownInFull: isShownInFull,
             isAtTrustedPlace: isAtTrustedPlace)
+        demand.objects = objects
         let evaluation = try exchange.account.evaluator.evaluate(demand, asking: asking)
         guard let proved = evaluation.detail(ProvedPasscode.self) else { throw Refusal.passcodeNeeded }
         let proof = AuditTrail.Event(
@@ -225,9 +229,12 @@ extension Broker {
 
     /// Ends all grants and all questions, and wipes what needs an unlocked store. Works even when the log cannot be written.
     func lock(_ account: OwnerAccount, _ event: AuditTrail.Event) {
+        let isSessionEnd = event.program == .sessionEnd
         let close = { [sessions] in
             account.ring.lock()
             account.recentBiometry.forget()
+            // Nobody of the user is there any more, whatever a lease says of locks.
+            if isSessionEnd { account.leases.endAll(because: .sessionEnded) }
             sessions.endAllGrants(of: account)
         }
         close()

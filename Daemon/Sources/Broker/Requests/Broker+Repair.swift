@@ -31,7 +31,7 @@ extension Broker {
         }
         exchange.account.eraser.erase()
         exchange.account.applications.reload()
-        for relisting in relistings { noteRemoval(of: relisting.rows.removed, by: event, exchange.trail) }
+        for relisting in relistings { noteRemoval(of: relisting.rows.removed, by: event, exchange.account) }
         exchange.trail.note(event)
         return Reply(.repair(.with { $0.lists = relistings.map(Self.shown) }))
     }
@@ -71,13 +71,13 @@ extension OwnerAccount {
 
 extension Broker {
     /// Names each row in the log and ends what was granted on it.
-    fileprivate func noteRemoval(of keys: [Data], by event: AuditTrail.Event, _ trail: AuditTrail) {
+    fileprivate func noteRemoval(of keys: [Data], by event: AuditTrail.Event, _ account: OwnerAccount) {
         for key in keys {
             let id = VaultID(bytes: key)
             let removal = AuditTrail.Event(
                 name: "remove", program: event.program, object: id?.description ?? "a row without an id",
                 operation: event.name)
-            trail.end(removal) { if let id { sessions.endGrants(on: id) } }
+            account.trail.end(removal) { if let id { sessions.endGrants(on: id, of: account) } }
         }
     }
 

@@ -22,7 +22,8 @@ extension Broker {
         try Self.validate(identifier: body.identifier)
         let accessControl = try AccessControl(canonicalBytes: Array(body.accessControl))
         try exchange.account.requireUsable(accessControl, ofKey: .p256)
-        if accessControl.confirmsEachSignature { try Self.requireConfirmable(body) }
+        let constraints = try sshConstraints(body.sshConstraints, accessControl)
+        if accessControl.confirmsEachSignature || constraints != nil { try Self.requireConfirmable(body) }
         let group = try Self.group(body.accessGroup, exchange)
         if !body.replace { try requireFree(ExactName(body.identifier), in: group, exchange) }
         let password = try newApplicationPassword(accessControl, object: body.identifier, operation: "right", exchange)
@@ -32,7 +33,7 @@ extension Broker {
         let secret = body.hasSecret_p ? SecretBytes(copying: exchange.request.tail) : nil as SecretBytes?
         let created = exchange.event("create", object: body.identifier)
         let draft = RightStore.Draft.right(
-            ExactName(body.identifier), of: group, accessControl, secret: secret,
+            ExactName(body.identifier), of: group, accessControl, ssh: constraints, secret: secret,
             applicationPassword: password)
         let record = try make(draft, replacing: body.replace, for: exchange, recordedAs: created)
         return Reply(.right(WireRight(record, enclave: enclave.kind)))
@@ -50,7 +51,7 @@ extension Broker {
                 // The name is the new one's, too. The id comes first, since a long name is cut.
                 let name = "\(replaced) \(created.object)"
                 exchange.trail.end(exchange.event("remove", object: name, operation: created.name)) {
-                    sessions.endGrants(on: replaced)
+                    sessions.endGrants(on: replaced, of: exchange.account)
                 }
             }
             exchange.trail.note(created)
@@ -71,15 +72,30 @@ extension Broker {
     private static func requireConfirmable(_ body: WireCreateRightRequest) throws(Refusal) {
         guard !body.hasSecret_p else {
             throw Refusal(
-                .invalidParameter, "A right that confirms each signature only signs; it keeps no secret.",
+                .invalidParameter,
+                "A right that confirms each signature, or is for SSH, only signs; it keeps no secret.",
                 cause: "right.confirmed-secret")
         }
         guard DisplayText(wholeFact: body.identifier) != nil else {
             throw Refusal(
                 .invalidParameter,
-                "The name of a right that confirms each signature must fit into the question; take a shorter one.",
+                "The name of a right that confirms each signature, or is for SSH, must fit into the question; take a "
+                    + "shorter one.",
                 cause: "right.name")
         }
+    }
+
+    /// The limits of a right or key for SSH alone; nil where a request gives none.
+    func sshConstraints(
+        _ bytes: Data, _ accessControl: AccessControl
+    ) throws -> SSHKeyConstraints? {
+        guard !bytes.isEmpty else { return nil }
+        guard accessControl[.sign] != nil else {
+            throw Refusal(
+                .invalidRule, "A right or key for SSH signs, and its rule permits no signature. Permit one.",
+                cause: "rule.ssh-without-signature")
+        }
+        return try SSHKeyConstraints(canonicalBytes: Array(bytes))
     }
 
     /// The group that a request names, which must be one of the program's; without a name the program alone.
@@ -161,7 +177,7 @@ extension Broker {
         }
         try exchange.verifyCaller()
         try exchange.account.changing.withLock { try exchange.account.rights.remove(id) }
-        exchange.trail.end(exchange.event("remove", object: name)) { sessions.endGrants(on: id) }
+        exchange.trail.end(exchange.event("remove", object: name)) { sessions.endGrants(on: id, of: exchange.account) }
         return Reply(.done(.with { $0.count = 1 }))
     }
 
@@ -187,7 +203,7 @@ extension Broker {
         for object in objects {
             exchange.trail.end(exchange.event("remove", object: object.attributes.identifier.text, operation: request))
             {
-                sessions.endGrants(on: object.id)
+                sessions.endGrants(on: object.id, of: exchange.account)
             }
         }
     }
@@ -203,20 +219,36 @@ extension Broker {
     /// One use of an authorized right: the operation, then the caller once more, then whether the authorization still stands and
     /// has a use left, together with the record, then the answer. A lock or removal during the operation wins. The use counts
     /// before it is recorded, so a record that cannot be written costs a use.
+    ///
+    /// - Parameters:
+    ///   - destination: as of ``LeasedUse/init(_:at:offered:_:)``, for an object that is authorized under a lease.
+    ///   - isForSSHKeys: whether a right or key for SSH alone may be used so.
+    ///   - purpose: what the authorization must be for.
     func use(
         _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ exchange: Exchange,
-        recordedAs name: String? = nil, _ work: (OpenedRight) throws -> SecretBytes
+        recordedAs event: AuditTrail.Event? = nil, at destination: ExactName = "", isForSSHKeys: Bool = false,
+        for purpose: GrantPurpose = .anything, _ work: (OpenedRight) throws -> SecretBytes
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
         let context = try exchange.contexts.context(contextID)
-        let right = try context.right(id, for: operation)
+        if context.isLeased(id, for: purpose) {
+            var leased = LeasedUse(operation, at: destination, exchange)
+            if let held = leased.find(id), case .key(let right) = held.opened, right.operations.contains(operation) {
+                guard isForSSHKeys || right.sshConstraints == nil else { throw Self.signsForSSHOnly }
+                return try use(
+                    right, under: held, exchange, recordedAs: event ?? exchange.event(operation.name), work)
+            }
+            if let refusal = leased.refusal { throw refusal }
+        }
+        let right = try context.right(id, for: operation, as: purpose)
+        guard isForSSHKeys || right.sshConstraints == nil else { throw Self.signsForSSHOnly }
         let result = try work(right)
         try exchange.verifyCaller()
         try exchange.trail.decide {
             try context.use(right)
             try exchange.trail.use(
-                exchange.event(name ?? operation.name, object: right.identifier), factors: right.factorNames,
-                strength: right.strength)
+                event?.about(right.identifier) ?? exchange.event(operation.name, object: right.identifier),
+                factors: right.factorNames, strength: right.strength)
             exchange.account.keyUses.note(id)
         }
         return .payload(result)

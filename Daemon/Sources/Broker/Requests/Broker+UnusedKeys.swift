@@ -98,7 +98,7 @@ extension Broker {
                 exchange.account.keyUses.forget(key.id)
                 let removal = exchange.event(
                     "key-remove", object: key.attributes.identifier.text, operation: exchange.request.eventName)
-                exchange.trail.end(removal) { sessions.endGrants(on: key.id) }
+                exchange.trail.end(removal) { sessions.endGrants(on: key.id, of: exchange.account) }
             }
         }
         exchange.trail.note(

@@ -11,34 +11,41 @@ import Vault
 struct ItemPageBuilder: ~Copyable {
     private var page = WireItemPage()
     /// Items under a rule that are handed over, each with the proof that opened it.
-    private(set) var proved: [(logName: String, proof: Evaluation)] = []
-    private var freeNames: [String] = []
+    private(set) var proved: [(item: ReleasedItem, proof: Evaluation)] = []
+    /// The same, each with the lease.
+    private(set) var leased: [(item: ReleasedItem, held: LeaseTable.Held)] = []
+    private var free: [ReleasedItem] = []
     private var data: [ItemData] = []
 
     var isEmpty: Bool { page.items.isEmpty }
     var count: Int { page.items.count }
 
-    /// The log's name for the items without a rule whose data is handed over; nil when there are none.
-    var releasedFreely: String? {
-        switch freeNames.count {
+    /// The items without a rule whose data is handed over, as the log calls them; nil when there are none.
+    var releasedFreely: ReleasedItem? {
+        switch free.count {
         case 0: nil
-        case 1: freeNames[0]
-        default: "\(freeNames.count) items"
+        case 1: free[0]
+        default: ReleasedItem(logName: "\(free.count) items")
         }
     }
 
     /// - Parameters:
     ///   - attributes: nil when they are not to be shown.
     ///   - strength: the label of the weakest way to open the item; nil when it and the rule are not to be shown.
-    ///   - proof: nil for an item that asks for nothing.
+    ///   - proof: nil for an item that asks for nothing, or that a lease opened.
+    ///   - held: the lease; nil for none.
+    ///   - special: as the log calls it, if not as other items.
     mutating func add(
         _ record: ItemRecord, _ attributes: ItemAttributes?, strength: String?,
-        data: consuming SecretBytes? = nil, by proof: Evaluation? = nil
+        data: consuming SecretBytes? = nil, by proof: Evaluation? = nil, under held: LeaseTable.Held? = nil,
+        as special: ReleasedItem? = nil
     ) {
-        if let proof { proved.append((record.logName, proof)) }
+        let released = { special ?? ReleasedItem(logName: record.logName) }
+        if let proof { proved.append((released(), proof)) }
+        if let held { leased.append((released(), held)) }
         var item = Self.show(record, attributes, strength: strength)
         if let data = data.take() {
-            if proof == nil { freeNames.append(record.logName) }
+            if proof == nil, held == nil { free.append(released()) }
             item.dataByteCount = UInt32(data.count)
             self.data.append(ItemData(data))
         }
@@ -94,6 +101,13 @@ struct ItemPageBuilder: ~Copyable {
         }
         return tail
     }
+}
+
+/// An item that is handed over, as the log calls it.
+struct ReleasedItem {
+    let logName: String
+    /// For the private half of an SSH key, what the door says that it signs: the daemon does not see the bytes.
+    var claimedUse: String?
 }
 
 /// `SecretBytes` in a class, so that an array can hold it.

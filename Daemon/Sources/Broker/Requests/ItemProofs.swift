@@ -1,6 +1,7 @@
 import AccessControl
 import Auditing
 import Authenticators
+import ExactNames
 import Foundation
 import OstiaryMessages
 import OwnerKeys
@@ -42,7 +43,18 @@ final class ItemProofs {
     private let purpose: Purpose
     let strengths: ItemStrengths
     var candidates = Candidates { _ in }
+    /// Whether the request reads the data of items.
+    var returnsData = false
     private var proved: [Proved] = []
+    /// The look for a lease of the item that was looked at last.
+    private var leased: LeasedUse?
+    /// Items that were opened under a lease.
+    private var leasedIDs: Set<VaultID> = []
+    /// Leases that the person agreed to with the answer for one item, with the offers of the question.
+    private var agreed: [VaultID: (evaluation: Evaluation, offers: LeaseOffers)] = [:]
+    private var drafts: [VaultID: LeaseDraft] = [:]
+    /// Read before anybody is asked.
+    private let leaseEra: UInt64
     /// The context that was proved in, and its era then.
     private var provedIn: (context: EvaluationContext, era: EvaluationContext.Era)?
 
@@ -51,6 +63,7 @@ final class ItemProofs {
         self.use = use
         self.purpose = purpose
         self.exchange = exchange
+        leaseEra = exchange.account.leases.era
         strengths = ItemStrengths(of: exchange.account)
     }
 
@@ -62,7 +75,7 @@ final class ItemProofs {
     func skips(_ opener: ItemOpener) throws -> Bool {
         guard use.skipsProtected else { return false }
         if opener.record.keyID == nil, try opener.closedClass != nil { return true }
-        return try opener.isProtected && !isHeld(opener)
+        return try opener.isProtected && !isHeld(opener) && !hasLease(opener)
     }
 
     /// Whether the context's proofs and password satisfy the item's rule.
@@ -81,7 +94,7 @@ final class ItemProofs {
     func lock(of opener: ItemOpener) throws -> WireItemLock {
         guard try opener.isOpen else { return .closed }
         guard opener.isProtected else { return .open }
-        return try isHeld(opener) ? .proved : .ruled
+        return try isHeld(opener) || hasLease(opener) ? .proved : .ruled
     }
 
     /// Whether `refusal` leaves an item out instead of ending the search: the context's password belongs to another
@@ -144,6 +157,61 @@ final class ItemProofs {
         return requirement.alternatives.contains { wanted in sets.contains { $0.satisfies(wanted) } }
     }
 
+    // MARK: leases
+
+    private func hasLease(_ opener: ItemOpener) throws -> Bool {
+        guard purpose == .read, !exchange.account.leases.isEmpty else { return false }
+        return try lease(for: opener, opener.attributes()) != nil
+    }
+
+    /// What a lease holds that permits reading the item without a question; nil when a question is needed, or none.
+    func lease(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> LeaseTable.Held? {
+        leased = nil
+        // Without a lease, and where none can be offered, there is nothing to look for.
+        guard exchange.isForClient || !exchange.account.leases.isEmpty else { return nil }
+        // A lease on an imported SSH key would be one for all hosts: its item has no destination.
+        guard purpose == .read, opener.isProtected, !attributes.isImportedSSHKey, try !isHeld(opener) else {
+            return nil
+        }
+        // The item's own word, and not the program's.
+        var look = LeasedUse(.read, at: ExactName(attributes.text("srvr") ?? ""), exchange)
+        defer { leased = look }
+        guard let held = look.find(opener.record.id), case .item(let item) = held.opened else { return nil }
+        guard item.fits(opener.record) else {
+            exchange.account.leases.lose(opener.record.id, because: .objectChanged)
+            look.note(.objectChanged, of: held.id)
+            return nil
+        }
+        leasedIDs.insert(opener.record.id)
+        return held
+    }
+
+    /// Takes the item's secret for a lease that the person agreed to; nil for an answer that counts once. The item is then read by what is
+    /// returned: the opener opens nothing more.
+    func openedForLease(_ opener: ItemOpener, _ attributes: ItemAttributes, by proof: Evaluation) throws -> OpenedItem?
+    {
+        guard let (evaluation, offers) = agreed[opener.record.id], let leased else { return nil }
+        let item = try OpenedItem(opener, by: proof)
+        drafts[opener.record.id] = leased.draft(
+            of: offers, evaluation, LeasedObject(item, of: opener, named: attributes.shownName), operations: [.read])
+        return item
+    }
+
+    /// Keeps the leases that the person agreed to. Call it in one step with the record of the release.
+    func keepLeases() throws {
+        for draft in drafts.values { try broker.keep(draft, since: leaseEra, exchange) }
+        drafts = [:]
+    }
+
+    /// The leases that the question for one item may offer. The program asks through a door: one that asks itself has a context, which can
+    /// keep the proof.
+    private func offers(for opener: ItemOpener, _ items: ItemsInQuestion, _ held: HeldFactors) -> LeaseOffers {
+        guard exchange.isForClient, returnsData, !items.areSeveral, held.proofs.isEmpty, let leased else {
+            return .none
+        }
+        return leased.offers(within: opener.limited.limits)
+    }
+
     // MARK: rules
 
     /// The proof of the item's rule; nil when the rule asks for nothing. Asks the person and records the proof. Throws
@@ -162,11 +230,17 @@ final class ItemProofs {
         let asking = try asking(for: opener.limited)
         let before = try context().map { exchange.account.held(in: $0, for: opener.limited) } ?? .none
         let held = covering.reduce(before) { $0.adding(HeldFactors(proofs: $1.proofs)) }
-        let proof = try evaluate(
-            opener.demand("", object: attributes.shownName), about: items(askedWith: opener, held, asking.question),
-            held: held,
-            asking,
-            recordedAs: "authorize")
+        let items = try items(askedWith: opener, held, asking.question)
+        let offers = asking.applicationPassword == nil ? offers(for: opener, items, held) : .none
+        var demand = opener.demand("", object: attributes.shownName)
+        demand.offer(offers)
+        let ask = {
+            try self.evaluate(demand, about: items, held: held, asking, recordedAs: "authorize")
+        }
+        // An item that is left out for want of a person is left out without one, too.
+        let event = exchange.event(object: opener.record.logName)
+        let proof = try use.skipsProtected ? ask() : leased?.asking(event, ask) ?? ask()
+        if proof.term > 0 { agreed[opener.record.id] = (proof, offers) }
         let ownFactors = FactorSet((proof.proofs + covering.flatMap(\.proofs)).map { FactorSet($0.factor) })
         let takesKeptPassword = try asking.applicationPassword != nil && context()?.isApplicationPasswordSet == false
         try count(opener, standsOnKept: !ownFactors.satisfies(proof.factors) || takesKeptPassword)
@@ -184,7 +258,9 @@ final class ItemProofs {
     /// record of the release.
     func countUses(of openers: some Sequence<ItemOpener>) throws {
         guard let context = try context() else { return }
-        for opener in openers where opener.isProtected { try context.use(opener.limited) }
+        for opener in openers where opener.isProtected && !leasedIDs.contains(opener.record.id) {
+            try context.use(opener.limited)
+        }
     }
 
     /// The items of the request that the answer to the question for `opener` may open: itself and those whose rules it

@@ -42,7 +42,7 @@ struct ItemsInQuestion {
             Named(name: name, account: account == name ? nil : account, id: "\("\(opener.record.id)".prefix(8))"))
     }
 
-    private static func nameWithoutAttributes(_ record: ItemRecord) -> String {
+    static func nameWithoutAttributes(_ record: ItemRecord) -> String {
         let noun =
             switch record.itemClass {
             case .genericPassword: "password"

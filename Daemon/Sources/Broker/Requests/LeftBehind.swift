@@ -15,6 +15,15 @@ struct LeftBehind: Equatable {
     /// Enclave keys without an item.
     let keys: Int
 
+    init(items: Int, rights: Int, keys: Int) { (self.items, self.rights, self.keys) = (items, rights, keys) }
+
+    /// What several programs leave behind together.
+    init(adding parts: [LeftBehind]) {
+        items = parts.reduce(0) { $0 + $1.items }
+        rights = parts.reduce(0) { $0 + $1.rights }
+        keys = parts.reduce(0) { $0 + $1.keys }
+    }
+
     var isEmpty: Bool { items == 0 && rights == 0 && keys == 0 }
 
     /// The sentence that the prompt shows the owner; nil when there are no objects.

@@ -209,6 +209,21 @@ package final class ApplicationRegistry: Sendable {
         }
     }
 
+    /// The same for registrations that are stored together: none of them may clash with another one either.
+    package func requireFree(together registrations: [Registration]) throws(Refusal) {
+        for (index, registration) in registrations.enumerated() {
+            try requireFree(registration)
+            if let clash = registrations[..<index].lazy.compactMap({ registration.clash(with: $0) }).first {
+                throw Refusal(.duplicate, "\(clash)", cause: "application.duplicate")
+            }
+        }
+        guard all().count + registrations.count <= Registration.count else { throw Self.tooMany }
+    }
+
+    private static let tooMany = Refusal(
+        .tooMany, "\(Registration.count) programs may be registered, and these would be more; remove one.",
+        cause: "application.too-many")
+
     /// Stores a registration, in place of `former` when that is given.
     package func store(_ registration: Registration, replacing former: Registration? = nil) throws {
         try requireFree(registration, besides: former)

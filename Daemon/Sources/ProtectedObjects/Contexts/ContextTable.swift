@@ -78,6 +78,9 @@ package final class ContextTable: Sendable {
 
     package func endGrantsOfCurrentSet() { for context in all { context.endGrantsOfCurrentSet() } }
 
+    /// Tells the program that objects are authorized under a lease no more.
+    package func endLeased(_ objects: Set<VaultID>) { for context in all { context.endLeased(objects) } }
+
     package func endGrants(on object: VaultID) { for context in all { context.endGrant(on: object) } }
 
     /// Wipes everything: the connection has ended.

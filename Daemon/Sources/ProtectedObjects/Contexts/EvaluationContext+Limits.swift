@@ -72,8 +72,8 @@ extension EvaluationContext {
         }
     }
 
-    /// Of all contexts: each piece of its work is short.
-    private static let ends = WorkThread(name: "ostiary-ends")
+    /// Of all contexts and leases: each piece of its work is short.
+    static let ends = WorkThread(name: "ostiary-ends")
 
     /// The timer that counts; one that was set before it does nothing.
     final class WipeTimer: Sendable {
@@ -152,6 +152,7 @@ extension EvaluationContext.Contents {
 
     mutating func endAllGrants() {
         rights = [:]
+        leased = []
         policies = [:]
         requirements = [:]
         kept = nil
@@ -160,7 +161,9 @@ extension EvaluationContext.Contents {
         era += 1
     }
 
-    var hasGrants: Bool { !rights.isEmpty || !requirements.isEmpty || !policies.isEmpty || kept != nil }
+    var hasGrants: Bool {
+        !rights.isEmpty || !leased.isEmpty || !requirements.isEmpty || !policies.isEmpty || kept != nil
+    }
 
     /// The grants that objects and requirements have, with the name for the log.
     var heldGrants: [(subject: GrantSubject, object: String)] {

@@ -42,7 +42,8 @@ extension EvaluationContext {
     package var holdsGrant: Bool {
         let now = clock.now().time
         return contents.withLock { contents in
-            contents.heldGrants.contains { contents.end(of: $0.subject, at: now) == nil }
+            !contents.leased.isEmpty
+                || contents.heldGrants.contains { contents.end(of: $0.subject, at: now) == nil }
         }
     }
 }

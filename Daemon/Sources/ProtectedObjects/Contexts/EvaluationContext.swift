@@ -19,6 +19,8 @@ package import Vault
 package final class EvaluationContext: Sendable {
     struct Contents {
         var rights: [VaultID: RightGrant] = [:]
+        /// Objects that were authorized under a lease. The context has nothing of them: each use asks the lease.
+        var leased: Set<VaultID> = []
         var policies: [Int32: (grant: PolicyGrant, time: KeptTime)] = [:]
         var requirements: [Data: RequirementGrant] = [:]
         /// Of what has limits: those of grants that stand or have ended, and of objects that were used with what is kept.
@@ -49,6 +51,13 @@ package final class EvaluationContext: Sendable {
         let since: Duration
         /// Nil where the context keeps nothing, so that it does not end with what is kept.
         let time: KeptTime?
+        let purpose: GrantPurpose
+
+        /// Whether it was given for this use. One without a purpose serves SSH too, unless the key is for SSH alone: its questions name host
+        /// or namespace.
+        func serves(_ use: GrantPurpose) -> Bool {
+            purpose == use || purpose == .anything && right.sshConstraints == nil
+        }
 
         func isOver(at now: Duration) -> Bool { time.map { now >= $0.end } ?? false }
     }
@@ -109,15 +118,19 @@ package final class EvaluationContext: Sendable {
 
     /// Keeps an opened right, unless grants were ended since `era`: a lock in between must not be survived.
     ///
-    /// - Parameter standsOnKept: whether something was used for it that the context kept. Its limits count from then.
-    package func grant(_ right: OpenedRight, standsOnKept: Bool, since era: Era) throws(Refusal) {
+    /// - Parameters:
+    ///   - purpose: what it is granted for. It takes the place of a grant for another purpose.
+    ///   - standsOnKept: whether something was used for it that the context kept. Its limits count from then.
+    package func grant(
+        _ right: OpenedRight, for purpose: GrantPurpose = .anything, standsOnKept: Bool, since era: Era
+    ) throws(Refusal) {
         let now = clock.now().time
         let subject = LimitedSubject(.object(right.id), right.limits)
         try requireRoom(for: subject)
         try add(since: era, onSet: standsOnKept || Self.isOfCurrentSet(right.factorNames)) { contents in
             if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
             contents.rights[right.id] = RightGrant(
-                right: right, since: now, time: keepsFactors ? time(in: contents, at: now) : nil)
+                right: right, since: now, time: keepsFactors ? time(in: contents, at: now) : nil, purpose: purpose)
             return nil
         }
         wipeLater()
@@ -129,8 +142,16 @@ package final class EvaluationContext: Sendable {
         return KeptTime(since: older ?? now, lifetime: lifetime)
     }
 
-    /// The opened right, when it was authorized in this context and nothing has ended that since.
-    package func heldRight(_ id: VaultID) -> OpenedRight? {
+    /// The opened right, when it was authorized in this context for whatever purpose, and nothing has ended that since.
+    package func heldRight(_ id: VaultID) -> OpenedRight? { heldGrant(id)?.right }
+
+    /// The same, if it was authorized for this use.
+    package func heldRight(_ id: VaultID, for use: GrantPurpose) -> OpenedRight? {
+        guard let grant = heldGrant(id), grant.serves(use) else { return nil }
+        return grant.right
+    }
+
+    private func heldGrant(_ id: VaultID) -> RightGrant? {
         let now = clock.now().time
         return contents.withLock { contents in
             guard let grant = contents.rights[id], contents.end(of: .object(id), at: now) == nil else { return nil }
@@ -138,13 +159,19 @@ package final class EvaluationContext: Sendable {
                 contents.rights[id] = nil
                 return nil
             }
-            return grant.right
+            return grant
         }
     }
 
     /// The opened right, when it was authorized in this context for `operation`, which is a use of it.
-    package func right(_ id: VaultID, for operation: AccessControl.Operation) throws(Refusal) -> OpenedRight {
-        guard let right = heldRight(id) else { throw refusal(of: .object(id)) }
+    ///
+    /// - Parameter use: what it must be authorized for.
+    package func right(
+        _ id: VaultID, for operation: AccessControl.Operation, as use: GrantPurpose = .anything
+    ) throws(Refusal) -> OpenedRight {
+        guard let grant = heldGrant(id) else { throw refusal(of: .object(id)) }
+        guard grant.serves(use) else { throw Self.otherPurpose }
+        let right = grant.right
         guard right.operations.contains(operation) else {
             throw Refusal(
                 .operationNotPermitted, "The right's access control does not permit this operation.",
@@ -162,6 +189,11 @@ package final class EvaluationContext: Sendable {
     private static let notAuthorized = Refusal(
         .notAuthorized, "The right is not authorized in this context; authorize it first.",
         cause: "right.not-authorized")
+
+    private static let otherPurpose = Refusal(
+        .notAuthorized,
+        "The right is authorized for another use in this context, which its question named; authorize it for this one.",
+        cause: "right.other-purpose")
 
     /// Why the context does not hold a grant.
     func refusal(of subject: GrantSubject) -> Refusal { end(of: subject)?.refusal ?? Self.notAuthorized }
@@ -268,7 +300,8 @@ package final class EvaluationContext: Sendable {
     func endGrant(on object: VaultID) {
         let wasHeld = contents.withLock { contents in
             contents.meters[.object(object)] = nil
-            return contents.rights.removeValue(forKey: object) != nil
+            let wasLeased = contents.leased.remove(object) != nil
+            return contents.rights.removeValue(forKey: object) != nil || wasLeased
         }
         if wasHeld { ended([]) }
     }

@@ -6,7 +6,7 @@ package import Vault
 
 /// The time and the uses of one grant, against its limits. Times are on the boot clock, which counts suspend and which nobody
 /// can set. Pure.
-struct GrantMeter: Sendable {
+struct GrantMeter: Equatable, Sendable {
     let limits: GrantLimits
     /// When it was proved.
     let since: Duration
@@ -35,12 +35,17 @@ struct GrantMeter: Sendable {
     /// Counts a use. Throws what has ended the grant before it.
     mutating func use(at now: Duration) throws(GrantEnd) {
         if let end = end(at: now) { throw end }
+        noteUse(at: now)
+    }
+
+    /// Counts a use of what stands.
+    mutating func noteUse(at now: Duration) {
         lastUse = now
         if useCount < .max { useCount += 1 }
     }
 
-    private var idleEnd: Duration? { limits.idleSeconds.map { lastUse + .seconds($0) } }
-    private var hardEnd: Duration? { limits.hardSeconds.map { since + .seconds($0) } }
+    var idleEnd: Duration? { limits.idleSeconds.map { lastUse + .seconds($0) } }
+    var hardEnd: Duration? { limits.hardSeconds.map { since + .seconds($0) } }
 }
 
 /// Why a grant is no more although the program did not give it back. The raw values are the causes of refusals and the reasons in the

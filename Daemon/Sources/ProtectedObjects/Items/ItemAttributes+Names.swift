@@ -10,6 +10,9 @@ extension ItemAttributes {
     /// The account that the item is for; nil when none is named.
     package var shownAccount: String? { firstText(of: ["acct"]) }
 
+    /// Whether it holds the private half of an imported SSH key. The door signs with that, so nobody here sees for which host.
+    package var isImportedSSHKey: Bool { self["svce"]?.comparedBytes == Array("ostiary.ssh.private".utf8) }
+
     /// The name that programs give a key. The application label is usually a digest, which is no text.
     package var label: String? { firstText(of: ["labl", "klbl"]) }
 

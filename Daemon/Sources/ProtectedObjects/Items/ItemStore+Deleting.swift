@@ -13,6 +13,7 @@ extension ItemStore {
         package let count: Int
         /// What the log calls the items.
         package let name: String
+        package let items: [VaultID]
         /// The keys that were destroyed.
         package let keys: [VaultID]
     }
@@ -43,7 +44,7 @@ extension ItemStore {
             return matches
         }
         eraser.erase()
-        return Deletion(count: matches.count, name: matches.logName, keys: keys)
+        return Deletion(count: matches.count, name: matches.logName, items: matches.map(\.id), keys: keys)
     }
 
     /// What the selections hold, each item once.

@@ -1,3 +1,4 @@
+import AccessControl
 package import Enclave
 import ExactNames
 import OstiaryMessages
@@ -17,13 +18,21 @@ extension ObjectRecord {
         }
     }
 
+    /// The limits of a right or key for SSH alone; nil for another one.
+    var sshConstraints: SSHKeyConstraints? {
+        get throws(CanonicalFormError) {
+            guard !attributes.sshConstraints.isEmpty else { return nil }
+            return try SSHKeyConstraints(canonicalBytes: Array(attributes.sshConstraints))
+        }
+    }
+
     /// The name by which a person knows the object: of a key the beginning of its id.
     package var shownName: String {
         kind == .right ? attributes.identifier.text : "key \(attributes.identifier.text.prefix(8))"
     }
 
     /// The same in full, for a question that cuts nothing: two keys may have the same beginning.
-    var wholeName: String { kind == .right ? attributes.identifier.text : "key \(attributes.identifier)" }
+    package var wholeName: String { kind == .right ? attributes.identifier.text : "key \(attributes.identifier)" }
 
     /// How programs call a key, as far as a prompt shows that: short, so that its end stays in sight.
     static func shownLabel(_ label: String?) -> DisplayText { DisplayText(label ?? "", maximumScalarCount: 100) }
@@ -39,5 +48,6 @@ extension WireKey {
         accessControl = record.accessControl
         shownAccessControl = record.attributes.applicationLabel
         enclaveKind = enclave.rawValue
+        sshConstraints = record.attributes.sshConstraints
     }
 }

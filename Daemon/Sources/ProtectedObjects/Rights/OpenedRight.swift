@@ -23,6 +23,8 @@ package final class OpenedRight: Sendable {
     let limits: GrantLimits?
     /// Whether factors were used for it that the context had kept.
     package let standsOnHeld: Bool
+    /// The limits of a right or key for SSH alone; nil for another one.
+    package let sshConstraints: SSHKeyConstraints?
     package let key: any OpenEnclaveKey
     let keyType: EnclaveKeyType
     let binding: KeyBinding
@@ -42,6 +44,7 @@ package final class OpenedRight: Sendable {
         factorNames = evaluation.factorNames
         strength = evaluation.label
         payload = object.payload
+        sshConstraints = try object.sshConstraints
         self.header = header
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
         keyType = try object.keyType

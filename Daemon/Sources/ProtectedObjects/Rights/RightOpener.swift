@@ -14,6 +14,8 @@ package final class RightOpener {
     /// How programs call a key; for the person who is asked.
     private let label: String?
     package let accessControl: AccessControl
+    /// The limits of a right or key for SSH alone; nil for another one.
+    package let sshConstraints: SSHKeyConstraints?
     private let header: SlotHeader
     private let slots: SlotAccess
 
@@ -27,6 +29,7 @@ package final class RightOpener {
         self.object = object
         self.label = label
         accessControl = try AccessControl(canonicalBytes: Array(object.accessControl))
+        sshConstraints = try object.sshConstraints
         header = try SlotHeader(of: object, storeID: vault.storeID)
         slots = try SlotAccess(object.slots, header: header, ring: ring, stretching: stretching) {
             guard let current = try vault.read({ try $0.object(object.id, owner: object.owner) }) else {
@@ -35,6 +38,15 @@ package final class RightOpener {
             return try KeySlot.decode(current.slots)
         }
     }
+
+    /// The name for lists: a key's label, where programs gave it one.
+    package var listedName: String {
+        guard let label, !label.isEmpty else { return object.attributes.identifier.text }
+        return label
+    }
+
+    /// What programs call a key, for a question.
+    package var shownLabel: DisplayText { ObjectRecord.shownLabel(label) }
 
     package var operations: Set<AccessControl.Operation> { Set(Self.uses.filter { accessControl[$0] != nil }) }
 
@@ -45,10 +57,26 @@ package final class RightOpener {
         Demand(
             requirements: operations.sorted().map { accessControl[$0] }, availability: accessControl.availability,
             object: object.shownName,
-            operation: object.kind == .right ? "use the key and the secret of a right" : "use a key",
+            operation: operationWords,
             applicationPassword: slots.applicationPasswordCheck, enrolmentIDs: slots.enrolmentIDs,
             logName: object.attributes.identifier.text, label: ObjectRecord.shownLabel(label),
             isAtTrustedPlace: accessControl.isAtTrustedPlace)
+    }
+
+    private var operationWords: String {
+        switch (object.kind, sshConstraints) {
+        case (.right, nil): "use the key and the secret of a right"
+        case (.right, _): "use the key of a right for SSH"
+        case (_, nil): "use a key"
+        case (_, _): "use a key for SSH"
+        }
+    }
+
+    /// What must be proved to use an SSH key from now on, first for data that the question shows.
+    package func demand(forAuthorizing data: PromptSignedData) -> Demand {
+        var demand = demand
+        demand.signedData = data
+        return demand
     }
 
     /// What must be proved for one signature over data that the question shows.

@@ -66,28 +66,28 @@ package struct RightStore {
         /// A right of `application`, or of an access group.
         package static func right(
             _ identifier: ExactName, of application: ExactName, _ accessControl: AccessControl,
-            secret: consuming SecretBytes?,
+            ssh constraints: SSHKeyConstraints? = nil, secret: consuming SecretBytes?,
             applicationPassword: consuming ApplicationPassword?
         ) -> Draft {
             Draft(
                 id: VaultID(), kind: .right,
                 attributes: ObjectAttributes(
-                    group: application, identifier: identifier, applicationLabel: Data(application.utf8), created: now()
-                ),
+                    group: application, identifier: identifier, applicationLabel: Data(application.utf8),
+                    created: now(), sshConstraints: Data(constraints?.canonicalBytes ?? [])),
                 accessControl: accessControl, secret: secret, applicationPassword: applicationPassword, keyType: .p256)
         }
 
         /// An enclave key in an access group.
         package static func key(
-            _ type: EnclaveKeyType, in group: ExactName, _ accessControl: AccessControl, shown: Data,
-            applicationPassword: consuming ApplicationPassword?
+            _ type: EnclaveKeyType, in group: ExactName, _ accessControl: AccessControl,
+            ssh constraints: SSHKeyConstraints? = nil, shown: Data, applicationPassword: consuming ApplicationPassword?
         ) -> Draft {
             let id = VaultID()
             return Draft(
                 id: id, kind: .enclaveKey,
                 attributes: ObjectAttributes(
                     group: group, identifier: "\(id)", applicationLabel: shown, created: now(),
-                    flags: UInt32(type.rawValue)),
+                    flags: UInt32(type.rawValue), sshConstraints: Data(constraints?.canonicalBytes ?? [])),
                 accessControl: accessControl, secret: nil, applicationPassword: applicationPassword, keyType: type)
         }
 
@@ -115,7 +115,7 @@ package struct RightStore {
         let header = SlotHeader(
             storeID: vault.storeID.bytes, ownerID: owner.bytes, objectID: draft.id.bytes,
             availability: draft.accessControl.availability, accessControl: accessControl,
-            accessGroup: draft.attributes.group.text)
+            accessGroup: draft.attributes.group.text, sshConstraints: draft.attributes.sshConstraints)
         let accessSecret = AccessSecret.random()
         let alternatives = draft.accessControl.keyRequirement.alternatives
         let slots = try SlotSealer.seal(
@@ -243,14 +243,15 @@ package struct RightStore {
     }
 
     /// An absent object has no kind.
-    static let unknownID = Refusal(.notFound, "There is no key or right of this id.", cause: "right.not-found")
+    package static let unknownID = Refusal(.notFound, "There is no key or right of this id.", cause: "right.not-found")
 
     package static let keyNotFound = Refusal(.notFound, "There is no such key.", cause: "key.not-found")
 
     package static let notFound = Refusal(.notFound, "There is no right of this name.", cause: "right.not-found")
 
-    /// Rights of one page: each may hold a path of 4,096 bytes, and a message must stay below `messageByteCount`.
-    package static let pageCount = 50
+    /// Rights of one page: each may hold a path of 4,096 bytes and as much of an SSH key's constraints, and a message must stay below
+    /// `messageByteCount`.
+    package static let pageCount = 25
 
     /// Some rights of one application, or of all, in the order of their ids. Reads only their rows, and waits for its turn among
     /// the readers of much. A row that does not verify is among the rights of the application that its list names; where
@@ -392,6 +393,7 @@ extension WireRight {
         createdAt = Double(record.attributes.created)
         enclaveKind = enclave.rawValue
         application = record.attributes.group.text
+        sshConstraints = record.attributes.sshConstraints
     }
 
     /// A row that is refused.

@@ -24,15 +24,19 @@ public struct ObjectAttributes: Equatable, Sendable {
     public let created: UInt64
     /// The caller's flags.
     public let flags: UInt32
+    /// The caller's limits of an SSH key, which its slots are bound to; empty for every other object.
+    public let sshConstraints: Data
 
     public init(
-        group: ExactName, identifier: ExactName, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0
+        group: ExactName, identifier: ExactName, applicationLabel: Data = Data(), created: UInt64, flags: UInt32 = 0,
+        sshConstraints: Data = Data()
     ) {
         self.group = group
         self.identifier = identifier
         self.applicationLabel = applicationLabel
         self.created = created
         self.flags = flags
+        self.sshConstraints = sshConstraints
     }
 }
 

@@ -61,25 +61,32 @@ struct ObjectRow: SealedRecord {
 extension ObjectAttributes {
     var encoded: Data {
         var writer = CanonicalWriter()
-        writer.write(VaultFormat.attributesVersion)
+        writer.write(
+            sshConstraints.isEmpty ? VaultFormat.attributesVersion : VaultFormat.constrainedAttributesVersion)
         writer.write(Array(group.utf8), length: UInt32.self)
         writer.write(Array(identifier.utf8), length: UInt32.self)
         writer.write(applicationLabel, length: UInt32.self)
         writer.write(created)
         writer.write(flags)
+        if !sshConstraints.isEmpty { writer.write(sshConstraints, length: UInt32.self) }
         return Data(writer.bytes)
     }
 
     init(encoded: Data) throws(MalformedRow) {
         do {
             var reader = CanonicalReader(Array(encoded))
-            guard try reader.read(UInt8.self) == VaultFormat.attributesVersion else { throw MalformedRow() }
+            let version = try reader.read(UInt8.self)
+            let isConstrained = version == VaultFormat.constrainedAttributesVersion
+            guard isConstrained || version == VaultFormat.attributesVersion else { throw MalformedRow() }
             self.init(
                 group: ExactName(try reader.readText(length: UInt32.self)),
                 identifier: ExactName(try reader.readText(length: UInt32.self)),
                 applicationLabel: Data(try reader.read(length: UInt32.self)), created: try reader.read(UInt64.self),
-                flags: try reader.read(UInt32.self))
+                flags: try reader.read(UInt32.self),
+                sshConstraints: isConstrained ? Data(try reader.read(length: UInt32.self)) : Data())
             try reader.finish()
+            // The one form of attributes without constraints is the older one.
+            guard isConstrained == !sshConstraints.isEmpty else { throw MalformedRow() }
         } catch {
             throw MalformedRow()
         }

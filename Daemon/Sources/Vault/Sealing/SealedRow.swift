@@ -104,4 +104,6 @@ enum VaultFormat {
     static let markedRootVersion: UInt8 = 3
     /// First byte of an attribute record.
     static let attributesVersion: UInt8 = 1
+    /// Likewise, for a record with an SSH key's constraints behind the flags.
+    static let constrainedAttributesVersion: UInt8 = 2
 }

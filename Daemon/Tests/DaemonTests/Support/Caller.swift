@@ -56,12 +56,43 @@ final class Caller {
         }
     }
 
-    private init(_ start: (_ channel: CInt) throws -> AnyObject) throws {
+    /// Two callers that a shell started in one terminal, and so in one session.
+    static func pair(
+        on terminal: PseudoTerminal, program: String, connectingTo socket: String
+    ) throws -> (Caller, Caller) {
+        let command = "'\(program)' '\(socket)'"
+        let script = "echo ready; \(command) 4<&- & \(command) 3<&4 4<&- & exec 3<&- 4<&-; wait"
+        let (first, second) = try (channel(), channel())
+        let shell = try withExtendedLifetime((first.end, second.end)) {
+            try CallerProcess(on: terminal, script: script, descriptors: [first.end.number, second.end.number])
+        }
+        return try (Caller(first.channel, of: shell), Caller(second.channel, of: shell))
+    }
+
+    private static func channel() throws -> (channel: UnixSocket, end: SharedDescriptor) {
         var ends: [CInt] = [-1, -1]
         let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw SystemCallError("socketpair") }
-        let channel = UnixSocket(owning: Descriptor(owning: ends[0]))
-        let process = try Self.start(start, giving: Descriptor(owning: ends[1]))
+        return (UnixSocket(owning: Descriptor(owning: ends[0])), SharedDescriptor(Descriptor(owning: ends[1])))
+    }
+
+    private convenience init(_ start: (_ channel: CInt) throws -> AnyObject) throws {
+        let (channel, process) = try Self.started(start)
+        try self.init(channel, of: process)
+    }
+
+    /// The process alone holds its end afterwards.
+    private static func started(
+        _ start: (_ channel: CInt) throws -> AnyObject
+    ) throws -> (UnixSocket, AnyObject) {
+        let (channel, end) = try Self.channel()
+        return (channel, try withExtendedLifetime(end) { try start(end.number) })
+    }
+
+    /// - Parameters:
+    ///   - channel: the test's end.
+    ///   - process: lives as long as the caller is needed.
+    private init(_ channel: UnixSocket, of process: AnyObject) throws {
         try channel.setReceiveTimeout(seconds: 30)
         var processID: pid_t = 0
         let received = try withUnsafeMutableBytes(of: &processID) { bytes in
@@ -73,11 +104,6 @@ final class Caller {
         connection = UnixSocket(owning: Descriptor(owning: received.descriptor))
         client = try RawClient(connection, sendingOn: channel, to: process)
     }
-
-    /// The process alone holds its end afterwards.
-    private static func start(
-        _ start: (_ channel: CInt) throws -> AnyObject, giving end: consuming Descriptor
-    ) throws -> AnyObject { try start(end.number) }
 
     /// The caller could not connect.
     struct NoConnection: Error {}

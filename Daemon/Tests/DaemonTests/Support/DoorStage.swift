@@ -71,6 +71,18 @@ struct DoorStage {
         return Client(caller: caller, accepted: try listener.accept(), terminal: terminal)
     }
 
+    /// Two clients that were started in one terminal.
+    func clients(of terminal: PseudoTerminal) throws -> (Client, Client) {
+        let callers = try Caller.pair(on: terminal, program: program("client"), connectingTo: listenerPath)
+        let connections = try [listener.accept(), listener.accept()]
+        func client(_ caller: Caller) throws -> Client {
+            let accepted = try #require(
+                try connections.first { try $0.peerCredentials().processID == caller.processID })
+            return Client(caller: caller, accepted: accepted, terminal: terminal)
+        }
+        return try (client(callers.0), client(callers.1))
+    }
+
     // MARK: requests for clients
 
     static func behalf(_ kinds: [WirePassedKind], label: String = "") -> WireOnBehalf {

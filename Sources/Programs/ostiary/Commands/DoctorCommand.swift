@@ -1,4 +1,5 @@
 import ArgumentParser
+import DoorSupport
 import OstiaryClient
 import OstiaryMessages
 
@@ -74,10 +75,25 @@ struct DoctorCommand: ParsableCommand {
     private static func findings() -> [FindingDocument] {
         do {
             let diagnosis = try OstiaryClient.shared.diagnosis()
+            let agent = AgentExamination.current()?.finding
             return [.reachable] + diagnosis.findings.map { FindingDocument($0) }
+                + [doors(), agent, FormerObjects.ofThisCommand()?.finding].compactMap(\.self)
         } catch {
             // Where the location is unknown, that is the error.
             return [.unreachable(because: error, at: try? DaemonLocation.ofCurrentUser())]
+        }
+    }
+
+    /// Nil where no door is registered: nobody needs one.
+    private static func doors() -> FindingDocument? {
+        do {
+            return DoorListDocument(
+                DoorProgram.all.map(InstalledDoor.init), try OstiaryClient.shared.applications(),
+                sockets: try DoorSocket.folder()
+            ).finding
+        } catch {
+            // The daemon's own findings say why it cannot list them.
+            return FindingDocument(check: "doors", verdict: .notice, message: "\(error)", advice: "")
         }
     }
 }

@@ -34,8 +34,20 @@ enum CommandError: Error, Equatable {
     case ownGroup(String)
     /// Something would be destroyed or overwritten, and there is no terminal to ask on. The sentence says what.
     case consentNeeded(String)
-    /// The command of a test run.
+    /// A key for SSH is not what is asked for, or cannot be read; the sentences say why and what to do.
+    case sshKey(String)
+    /// The surroundings of the agent cannot be changed; the sentences say why and what to do.
+    case setup(String)
+    /// The command of a test run or of `ostiary run`.
     case commandNotStarted(SystemCallError)
+    /// No item is what the variable is to lead to.
+    case noItem(name: String)
+    /// Several items are.
+    case ambiguousItem(name: String)
+    /// The kernel does not permit the mount that would hold a command's secrets.
+    case privateMount(SystemCallError)
+    /// The secret for the variable holds a zero byte.
+    case unfitForEnvironment(name: String)
 
     /// The stable number in JSON; those of the daemon are positive and those of the connection above -100.
     var code: Int {
@@ -57,6 +69,12 @@ enum CommandError: Error, Equatable {
         case .userMode: -114
         case .notMigrated: -115
         case .ownGroup: -116
+        case .sshKey: -169
+        case .setup: -170
+        case .noItem: -185
+        case .ambiguousItem: -186
+        case .privateMount: -187
+        case .unfitForEnvironment: -188
         }
     }
 
@@ -77,8 +95,14 @@ enum CommandError: Error, Equatable {
         case .userMode: FailureClass("userMode", .refused)
         case .notMigrated: FailureClass("notMigrated", .failed)
         case .ownGroup: FailureClass("ownGroup", .failed)
+        case .sshKey: FailureClass("sshKey", .failed)
+        case .setup: FailureClass("setup", .failed)
         case .commandNotStarted: FailureClass("commandNotStarted", .failed)
         case .consentNeeded: FailureClass("consentNeeded", .refused)
+        case .noItem: FailureClass("notFound", .failed)
+        case .ambiguousItem: FailureClass("ambiguousItem", .failed)
+        case .privateMount: FailureClass("privateMount", .failed)
+        case .unfitForEnvironment: FailureClass("unfitForEnvironment", .failed)
         }
     }
 }
@@ -88,7 +112,7 @@ extension CommandError: CustomStringConvertible {
         switch self {
         case .usage(let explanation): explanation
         case .unreadableInput(let error): "The input cannot be read (\(error)); nothing was done."
-        case .noProgram(let path): "There is no program at \(path). Nothing was registered."
+        case .noProgram(let path): "There is no program at \(path). Nothing was done."
         case .unwritableOutput(let error): "The output cannot be written (\(error))."
         case .inputTooLarge(let name, let limit): "\(name) has more than \(limit) bytes, and more are not allowed."
         case .emptySecret(let name): "\(name) is empty; a secret has at least one byte. Nothing was stored."
@@ -105,9 +129,19 @@ extension CommandError: CustomStringConvertible {
             "\(ClientConfiguration.path) asks for the machine's daemon (mode = system). \(consequence)"
         case .userMode(let consequence):
             "\(ClientConfiguration.path) does not ask for the machine's daemon (mode = system). \(consequence)"
-        case .notMigrated(let reason): reason
+        case .notMigrated(let reason), .sshKey(let reason), .setup(let reason): reason
         case .ownGroup(let reason): "\(reason) Nothing was registered."
         case .commandNotStarted(let error): "The command cannot be started (\(error))."
+        case .noItem(let name):
+            "There is no item for \(name), so the command was not started. `ostiary item list` shows what there is."
+        case .ambiguousItem(let name):
+            "Several items match what is given for \(name), so the command was not started. Name one by its id, which `ostiary item "
+                + "list` shows."
+        case .privateMount(let error):
+            "The kernel refuses a mount for this command alone (\(error)), and --file needs one; the command was not started. Use "
+                + "--secret, or permit user namespaces (sysctl user.max_user_namespaces)."
+        case .unfitForEnvironment(let name):
+            "The secret for \(name) holds a zero byte, which a variable cannot; the command was not started. Use --secret or --file."
         case .consentNeeded(let loss):
             "\(loss) Nobody can be asked, so nothing was done. Give --force to do it without a question."
         case .ambiguousKey(let name):

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandFailures
+import DoorSupport
 import OstiaryClient
 
 /// The message about an error that ended the command, and the exit status.
@@ -13,6 +14,7 @@ struct FailureReport {
     init(_ error: any Error, arguments: [String] = []) {
         switch error {
         case let error as OstiaryError: self.init(error)
+        case let error as DoorFailure: self.init(code: error.code, error.failureClass, error.explanation)
         case let error as CommandError: self.init(code: error.code, error.failureClass, "\(error)")
         case is NegativeResult, is BrokenPipe: self = .silent
         default: self.init(foreign: error, arguments)

@@ -20,8 +20,7 @@ struct GrantDocument: Encodable {
     let usesLeft: UInt32?
 
     init(_ grant: ListedGrant) {
-        let digits = String(grant.id, radix: 16)
-        id = String(repeating: "0", count: Self.idDigitCount - digits.count) + digits
+        id = Self.digits(grant.id)
         kind = grant.kind
         program = grant.program
         processID = grant.processID
@@ -32,6 +31,14 @@ struct GrantDocument: Encodable {
         since = Timestamp(grant.since)
         ends = grant.ends.map { Timestamp($0) }
         usesLeft = grant.usesLeft
+    }
+}
+
+extension GrantDocument {
+    /// The id of a grant or a lease.
+    static func digits(_ id: UInt64) -> String {
+        let digits = String(id, radix: 16)
+        return String(repeating: "0", count: idDigitCount - digits.count) + digits
     }
 }
 

@@ -13,12 +13,14 @@ struct KeyDocument: Encodable {
     let availability: String
     /// Whether the person is asked for each signature, and sees what is signed.
     let confirmsEachSignature: Bool
+    /// The greatest limits of a lease; absent where each signature is confirmed without exception, and where none is.
+    let leaseLimits: GrantLimitsDocument?
     let publicKey: Data
     let enclave: String
     fileprivate let requires: String
 
     private enum CodingKeys: CodingKey {
-        case id, label, tag, group, rules, availability, confirmsEachSignature, publicKey, enclave
+        case id, label, tag, group, rules, availability, confirmsEachSignature, leaseLimits, publicKey, enclave
     }
 
     init(_ key: EnclaveKey, item: StoredItem) {
@@ -34,6 +36,7 @@ struct KeyDocument: Encodable {
             })
         availability = access.availability.name
         confirmsEachSignature = access.confirmsEachSignature
+        leaseLimits = access.leaseLimits.map(GrantLimitsDocument.init)
         publicKey = key.publicKey
         enclave = key.enclaveKind
         requires = access.keyRequirement.description

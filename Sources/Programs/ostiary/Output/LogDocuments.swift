@@ -51,6 +51,8 @@ struct LogRecordDocument: Encodable {
     let strength: String
     let reason: String
     let repetitions: UInt32
+    /// The lease under which it happened, or that refused; absent for none.
+    let lease: String?
 
     init(_ record: WireLogRecord) {
         index = record.index
@@ -65,6 +67,7 @@ struct LogRecordDocument: Encodable {
         strength = record.strength
         reason = record.reason
         repetitions = record.repetitions
+        lease = record.leaseID.map(GrantDocument.digits)
     }
 
     /// For example `12  2026-01-31 13:00:00+01:00  granted  sign “2fa” by /usr/bin/app (41) with passcode (key-bound)`.
@@ -74,6 +77,7 @@ struct LogRecordDocument: Encodable {
         if !object.isEmpty { what += " " + object.quotedName.isolatingQuotations }
         if !program.isEmpty { what += " by \(program.visibleName) (\(processID))" }
         if !factors.isEmpty { what += " with " + AuthorizedRight.proof(factors: factors, strength: strength) }
+        if let lease { what += " under lease \(lease)" }
         if !reason.isEmpty { what += ": " + reason.visibleLine }
         if repetitions > 1 { what += ", \(repetitions) times" }
         return "\(index)  \(time.localText(in: timeZone))  \(result.escapedName)  \(what)"

@@ -12,6 +12,12 @@ struct RightDocument: Encodable {
     let limits: GrantLimitsDocument?
     /// Whether the person is asked for each signature, and sees what is signed.
     let confirmsEachSignature: Bool
+    /// The greatest limits of a lease; absent where each signature is confirmed without exception, and where none is.
+    let leaseLimits: GrantLimitsDocument?
+    /// Whether a lease may let a program use it without another question.
+    let permitsLeases: Bool
+    /// The limits of a key that signs for SSH alone; absent for every other one.
+    let ssh: SSHLimitsDocument?
     let publicKey: Data
     let hasSecret: Bool
     let createdAt: Timestamp
@@ -20,8 +26,8 @@ struct RightDocument: Encodable {
     fileprivate let requires: String
 
     private enum CodingKeys: CodingKey {
-        case id, name, rules, availability, limits, confirmsEachSignature, publicKey, hasSecret, createdAt, enclave,
-            application
+        case id, name, rules, availability, limits, confirmsEachSignature, leaseLimits, permitsLeases, ssh, publicKey,
+            hasSecret, createdAt, enclave, application
     }
 
     init(_ right: StoredRight) {
@@ -35,6 +41,9 @@ struct RightDocument: Encodable {
         availability = access.availability.name
         limits = access.limits.map(GrantLimitsDocument.init)
         confirmsEachSignature = access.confirmsEachSignature
+        leaseLimits = access.leaseLimits.map(GrantLimitsDocument.init)
+        permitsLeases = !access.confirmsEachSignature || access.leaseLimits != nil
+        ssh = right.sshConstraints.map(SSHLimitsDocument.init)
         publicKey = right.publicKey
         hasSecret = right.hasSecret
         createdAt = Timestamp(right.createdAt)
@@ -108,6 +117,11 @@ struct RightListDocument: Encodable {
 }
 
 extension RightDocument {
+    private var leases: String {
+        guard permitsLeases else { return "none" }
+        return leaseLimits.map { "permitted, \($0.text)" } ?? "permitted"
+    }
+
     /// The text that `right show` prints.
     func text(in timeZone: TimeZone = .current) -> String {
         var table = TextTable()
@@ -122,6 +136,11 @@ extension RightDocument {
             table.append(
                 "Confirms",
                 "each signature; " + (enclave == "tpm" ? "the TPM signs only what was shown" : "the daemon checks it"))
+        }
+        table.append("Leases", leases)
+        if let ssh {
+            table.append("For SSH", ssh.text)
+            for pin in ssh.pins { table.append("Pinned to", pin) }
         }
         table.append("Secret", hasSecret ? "yes" : "no")
         table.append("Enclave", enclave)

@@ -1,3 +1,4 @@
+import OstiaryClient
 import OstiaryMessages
 
 /// `status --json`, and the table for people.
@@ -74,8 +75,15 @@ struct StatusDocument: Encodable {
     let biometry: Biometry?
     let logRecordCount: UInt64
     let program: Program
+    /// What is open without another question; nil for a daemon that knows no leases.
+    let leases: [LeaseDocument]?
+    /// The number of leases of other programs that this one is not told of; absent if there is none.
+    let hiddenLeases: Int?
 
-    init(_ status: WireStatus) {
+    /// - Parameter leases: nil for a daemon that knows none.
+    init(_ status: WireStatus, leases: LeaseList? = nil) {
+        let list = leases.map(LeaseListDocument.init)
+        (self.leases, hiddenLeases) = (list?.leases, list?.hidden)
         mode =
             switch status.mode {
             case .user: "user"
@@ -116,6 +124,8 @@ extension StatusDocument {
             facts.append("Fingers", biometry.fingerText)
         }
         facts.append("Rights", rightsText)
+        for lease in leases ?? [] { facts.append("Lease", lease.summary) }
+        if let hiddenLeases { facts.append("Leases", LeaseListDocument.hint(hiddenLeases)) }
         facts.append("Audit log", logRecordCount == 1 ? "1 record" : "\(logRecordCount) records")
         let identity = IdentityLabel.explained(program.label)
         facts.append("This program", identity.isEmpty ? program.path : "\(program.path) (\(identity))")

@@ -70,7 +70,7 @@ struct GrantsRevoke: ParsableCommand {
         return program.map(GrantSelection.program) ?? .all
     }
 
-    private static func id(_ text: String) throws -> UInt64 {
+    static func id(_ text: String) throws -> UInt64 {
         guard text.utf8.count == GrantDocument.idDigitCount, text.allSatisfy(\.isHexDigit),
             let id = UInt64(text, radix: 16)
         else { throw ValidationError("An id has \(GrantDocument.idDigitCount) hexadecimal digits.") }

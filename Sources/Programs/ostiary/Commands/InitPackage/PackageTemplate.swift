@@ -31,13 +31,14 @@ struct PackageTemplate {
             "PackageDescription",
         ]
         let ostiarys = [
-            "AccessControl", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
-            "CommandFailures", "CTAPHID", "DetachedThreads", "DirectionalText", "KeyAlgorithms",
+            "AccessControl", "AgePlugin", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
+            "CommandFailures", "CredentialHelpers", "CTAPHID", "DetachedThreads", "DirectionalText", "DoorSupport",
+            "KeyAlgorithms",
             "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
             "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretBuffers",
-            "SecretMemory",
-            "SeededRandomness", "SimulatorMessages", "SocketTestSupport", "UnixSocket", "WireTranscripts",
-            "CLinuxShims", "CLocalAuthentication", "CAuthenticationServices", "CUHID",
+            "SecretMemory", "SeededRandomness", "SimulatorMessages", "SocketTestSupport", "SSHAgent", "SSHFormats",
+            "SSHKeyFiles", "UnitCredentials", "UnixSocket", "WireTranscripts",
+            "CCommandLaunch", "CLinuxShims", "CLocalAuthentication", "CAuthenticationServices", "CUHID",
         ]
         let others = [
             "Crypto", "CryptoExtras", "CryptoBoringWrapper", "CCryptoBoringSSL", "SwiftASN1", "ArgumentParser",

@@ -29,11 +29,13 @@ struct KeyCreate: ParsableCommand {
             """)
     var confirmEach = false
 
+    @OptionGroup var leases: LeaseOptions
     @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func validate() throws {
         guard try !confirmEach || protection.grantLimits == nil else { throw RightCreate.limitsOfConfirmedSignatures }
+        guard confirmEach || !leases.allowLeases else { throw RightCreate.leasesWithoutConfirmation }
     }
 
     func run() throws {
@@ -47,7 +49,9 @@ struct KeyCreate: ParsableCommand {
         let key = try OstiaryClient.shared.createKey(
             .p256,
             accessControl: confirmEach
-                ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
+                ? AccessControl(
+                    availability: protection.available, confirmingEachSignatureWith: requirement,
+                    leases: leases.given())
                 : AccessControl(
                     availability: protection.available, keyUse: requirement, limits: protection.grantLimits),
             accessGroup: group, awaitsItem: true, use: use)

@@ -20,6 +20,7 @@ struct RightCreate: ParsableCommand {
               ostiary right create vault --require "biometry and passcode"
               ostiary right create deploy --hard 900 --uses 3
               ostiary right create transfers --require passcode --confirm-each
+              ostiary right create git --confirm-each --allow-leases --lease-time 30m
               ostiary right create deploy --group org.example.deploy
               pass show token | ostiary right create token --secret -
             """)
@@ -44,6 +45,8 @@ struct RightCreate: ParsableCommand {
             """)
     var confirmEach = false
 
+    @OptionGroup var leases: LeaseOptions
+
     @Flag(help: "Destroy an existing right of this name with its key and secret; asks before. Otherwise it is kept.")
     var replace = false
 
@@ -53,7 +56,10 @@ struct RightCreate: ParsableCommand {
 
     func validate() throws {
         guard replace || !force.isGiven else { throw ValidationError("--force belongs to --replace.") }
-        guard confirmEach else { return }
+        guard confirmEach else {
+            guard !leases.allowLeases else { throw Self.leasesWithoutConfirmation }
+            return
+        }
         guard secret == nil else {
             throw ValidationError("With --confirm-each a right only signs; leave --secret out.")
         }
@@ -66,12 +72,17 @@ struct RightCreate: ParsableCommand {
         "With --confirm-each no authorization lasts, and there is no trusted place; leave --idle, --hard, --uses and "
             + "`at trusted place` out.")
 
+    static let leasesWithoutConfirmation = ValidationError(
+        "--allow-leases belongs to --confirm-each. Other objects permit leases within --idle, --hard and --uses.")
+
     func run() throws {
         let requirement = try protection.requirement
         if replace { try requireConsent() }
         let created = try create(
             confirmEach
-                ? AccessControl(availability: protection.available, confirmingEachSignatureWith: requirement)
+                ? AccessControl(
+                    availability: protection.available, confirmingEachSignatureWith: requirement,
+                    leases: leases.given())
                 : AccessControl(
                     availability: protection.available, using: requirement, limits: protection.grantLimits))
         if json.isGiven { return try JSONOutput.print(RightDocument(created)) }

@@ -58,7 +58,7 @@ struct TestDaemonCommand: ParsableCommand {
 
     func run() throws {
         try OwnStore.requireAbsent()
-        let path = try TestPrograms.path(of: command[0])
+        let path = try CommandPath.find(command[0])
         let programs = try groups.isEmpty ? nil : TestPrograms(below: folder(), sharing: groups)
         let passcode = try readPasscode()
         let test = TestCommand()

@@ -20,21 +20,4 @@ struct TestPrograms {
 
     /// The daemon's options for them.
     var options: [String] { ["--test-programs=" + folder] + groups.map { "--test-group=" + $0 } }
-
-    /// The path of the program that a command names, found as execvp(3) finds it.
-    static func path(of name: String) throws -> String {
-        if name.contains("/") { return name }
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
-            .split(separator: ":", omittingEmptySubsequences: false).map { $0.isEmpty ? "." : String($0) }
-        guard let folder = folders.first(where: { isExecutable($0 + "/" + name) }) else {
-            throw CommandError.commandNotStarted(SystemCallError("execvp", subject: name, code: ENOENT))
-        }
-        return folder + "/" + name
-    }
-
-    private static func isExecutable(_ path: String) -> Bool {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        return unsafe access(path, X_OK) == 0
-    }
 }

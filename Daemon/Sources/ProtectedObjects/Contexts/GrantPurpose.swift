@@ -1,0 +1,12 @@
+package import ExactNames
+package import Foundation
+
+/// What an authorization of a right or key was given for: what the question named.
+package enum GrantPurpose: Equatable, Sendable {
+    /// For whatever the rule permits: the question named the object alone.
+    case anything
+    /// For signatures of SSH with this destination (``SSHSigning/destination``), which the bytes or a host's proof tell.
+    case ssh(destination: ExactName)
+    /// For a signature of SSH over these bytes alone, over these hosts, since nothing tells where it goes. The digest is SHA-256.
+    case sshOnce(digest: Data, destination: ExactName)
+}
