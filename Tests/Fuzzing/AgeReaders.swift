@@ -32,6 +32,9 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
                 precondition(rest.starts(with: text), "the stanza has another text")
                 rest = rest.dropFirst(text.count)
                 _ = try? TaggedStanza(words: stanza.words[...], body: Data(exposing: stanza.body))
+            } catch let error as StanzaError {
+                precondition(!error.explanation.isEmpty, "a failure without words")
+                return
             } catch { return }
         }
     },

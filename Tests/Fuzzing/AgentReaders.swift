@@ -21,8 +21,15 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
             precondition(answer.count >= 5, "an answer without a number")
         }
         core.added.removeAll()
+        if let identities = try? ListedIdentity.list(Data(bytes)) {
+            precondition(identities.count <= AgentLimits.identityCount, "more keys than an agent takes")
+        }
     },
     "agent-key": { bytes in
+        var reader = SecretReader(SecretBytes(Data(bytes)))
+        let isEmpty = (try? reader.readByte()) == nil
+        let count = reader.rest().count
+        precondition(isEmpty == bytes.isEmpty && count == max(0, bytes.count - 1), "a byte is lost")
         for isConstrained in [false, true] {
             guard let addition = try? KeyAddition(SecretBytes(Data(bytes)), isConstrained: isConstrained) else {
                 continue
@@ -34,6 +41,14 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
             let signature = try? key.signature(of: Data([1]), .rsaSHA256, permitsSHA1: false)
             precondition(signature != nil, "a key that was read does not sign")
         }
+    },
+    "host-certificate": { bytes in
+        guard let key = try? SSHPublicKey(blob: Data(bytes)), let certificate = try? HostCertificate(key) else {
+            return
+        }
+        precondition(!certificate.authority.isCertificate, "a certificate signed a certificate")
+        precondition(!certificate.isValid(for: Data(), at: .max), "it is valid for ever, for no host")
+        _ = certificate.isValid(for: Data("host.example".utf8), at: 1_900_000_000)
     },
     "ssh-key-file": { bytes in
         guard let file = try? OpenSSHKeyFile(SecretBytes(Data(bytes))) else { return }
@@ -48,6 +63,7 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
             precondition(
                 name.isEmpty || known.entries.contains { $0.key.isSameKey(as: entry.key) }, "a name of no line")
             _ = known.hostKeys(of: "*")
+            _ = known.hostKeys(of: "host.example")
         }
     },
 ]

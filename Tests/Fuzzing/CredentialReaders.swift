@@ -19,6 +19,10 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
             described: kept.description, account: credential.username, kept.value.bytes)
         precondition(read != nil, "what was kept cannot be read")
         precondition(isSame(read?.password, credential.password), "another password is kept")
+        precondition(
+            kept.isEqual(to: kept.value.bytes, described: kept.description)
+                && !CredentialSecret(password: Secret(secret([0]))).isEqual(to: kept.value.bytes, described: nil),
+            "what was kept is compared otherwise")
     },
     "docker-credential": { bytes in
         guard let credential = try? DockerCredential(parsing: secret(bytes)) else { return }
@@ -28,6 +32,10 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
         precondition(
             again.serverURL == credential.serverURL && again.username == credential.username
                 && again.secret.isEqual(to: credential.secret), "a document is read otherwise")
+        let list = DockerCredential.list([
+            credential.serverURL: credential.username, credential.serverURL + "/": credential.username,
+        ])
+        precondition(list.count > credential.serverURL.utf8.count, "the list lacks a server")
         let place = CredentialPlace(dockerServer: credential.serverURL)
         let scheme = place.networkProtocol.isEmpty ? "" : "\(place.networkProtocol)://"
         precondition(scheme + place.host + (place.path ?? "") == credential.serverURL, "the parts are another server")

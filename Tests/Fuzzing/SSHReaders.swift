@@ -10,9 +10,16 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
         precondition(key.blob == Data(bytes), "the key has another blob")
         precondition((try? SSHPublicKey(line: key.line)) == key, "the key's line is another key")
         precondition((try? SSHPublicKey(blob: key.plain.blob)) == key.plain, "the plain key has another encoding")
+        if key.type == .p256, let point = key.x963 {
+            precondition((try? SSHPublicKey(p256: point)) == key.plain, "the point is another key")
+        }
+        precondition(key.isSameKey(as: key.plain) && key.x963?.count != 0, "the plain key is another key")
         precondition((try? SSHFingerprint(key.fingerprint.description)) == key.fingerprint, "another fingerprint")
     },
     "ssh-signature": { bytes in
+        if let made = try? SSHSignature(p256: Data(bytes.prefix(64))) {
+            precondition((try? SSHSignature(blob: made.blob)) == made, "a signature that was made cannot be read")
+        }
         guard let signature = try? SSHSignature(blob: Data(bytes)) else { return }
         precondition(signature.blob == Data(bytes), "the signature has another encoding")
     },
@@ -21,6 +28,11 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
         var sessions = SSHBoundSessions()
         guard (try? sessions.bind(binding)) != nil else { return }
         precondition(sessions.bindings == [binding], "a verified binding is not bound")
+        precondition(
+            sessions.isForwarded == binding.isForwarding && sessions.forwarding.isEmpty == (sessions.login != nil),
+            "a binding is both or neither")
+        let isTaken = (try? sessions.bind(binding)) != nil
+        precondition(isTaken && sessions.bindings == [binding], "the same once more changes something")
     },
     "ssh-signed-data": { bytes in
         let data = Data(bytes)

@@ -52,7 +52,7 @@ package struct CredentialSecret: Sendable {
         return credential
     }
 
-    func isEqual(to other: borrowing SecretBytes, described description: String?) -> Bool {
+    package func isEqual(to other: borrowing SecretBytes, described description: String?) -> Bool {
         (description == Self.linesDescription) == (self.description == Self.linesDescription)
             && value.bytes.isEqual(to: other)
     }

@@ -79,7 +79,7 @@ package struct ListedIdentity: Sendable, Equatable {
     init(blob: Data, comment: Data) { (self.blob, self.comment) = (blob, comment) }
 
     /// Reads the answer of another agent (RFC 9987, section 3.5), without its length.
-    static func list(_ answer: Data) throws(SSHFormatError) -> [ListedIdentity] {
+    package static func list(_ answer: Data) throws(SSHFormatError) -> [ListedIdentity] {
         var reader = SSHReader(answer)
         guard try reader.readByte() == 12 else { throw .malformed(.messageNumber) }
         let count = try reader.readUInt32()

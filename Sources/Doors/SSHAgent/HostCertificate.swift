@@ -1,11 +1,11 @@
-import Foundation
-import SSHFormats
+package import Foundation
+package import SSHFormats
 import SSHKeyFiles
 
 /// A certificate of a host (`PROTOCOL.certkeys`), as far as an agent judges it: OpenSSH's agent permits a destination also by a key of
 /// an authority.
-struct HostCertificate {
-    let authority: SSHPublicKey
+package struct HostCertificate {
+    package let authority: SSHPublicKey
     private let principals: [Data]
     private let validity: (from: UInt64, until: UInt64)
     private let hasCriticalOptions: Bool
@@ -13,7 +13,7 @@ struct HostCertificate {
     /// Reads a certificate and verifies the authority's signature.
     ///
     /// - Throws: ``SSHFormatError``, also for a key without a certificate, one of a user, and a signature that is not the authority's.
-    init(_ key: SSHPublicKey) throws(SSHFormatError) {
+    package init(_ key: SSHPublicKey) throws(SSHFormatError) {
         guard key.isCertificate else { throw .malformed(.certificate) }
         let limit = SSHLimits.publicKeyByteCount
         var reader = SSHReader(key.blob)
@@ -37,7 +37,7 @@ struct HostCertificate {
 
     /// Whether the certificate is one for `host` at this time. A certificate without names is for none, and one with an option that
     /// must be understood is not understood.
-    func isValid(for host: Data, at seconds: UInt64) -> Bool {
+    package func isValid(for host: Data, at seconds: UInt64) -> Bool {
         validity.from <= seconds && seconds < validity.until && !hasCriticalOptions
             && principals.contains { NamePattern.matches(host, $0) }
     }
