@@ -123,7 +123,7 @@ package final class AgentLock: Sendable {
         }
     }
 
-    /// Unlocks. After a wrong passphrase it waits, longer each time; other tries wait meanwhile, on whichever connection.
+    /// Unlocks. After a wrong passphrase it waits, longer each time; tries on all other connections wait meanwhile.
     func unlock(_ passphrase: borrowing SecretBytes) -> Bool {
         state.withLock { state in
             guard let sealed = state.lock else { return false }

@@ -42,6 +42,17 @@ package struct BoundConnection: Sendable {
 
     mutating func noteSignature() { hasSigned = true }
 
+    /// The session that a login is for; nil on a connection that nothing binds. A host that forwards could bind one host's session and ask for a
+    /// login to another.
+    ///
+    /// - Throws: ``KeyRefusal/otherSession``, ``KeyRefusal/otherHostKey``.
+    func session(of login: SSHUserAuthenticationRequest) throws(KeyRefusal) -> SSHSessionBinding? {
+        guard !sessions.bindings.isEmpty else { return nil }
+        guard let session = sessions.login, session.sessionID == login.sessionID else { throw .otherSession }
+        guard login.hostKey?.isSameKey(as: session.hostKey) ?? true else { throw .otherHostKey }
+        return session
+    }
+
     /// Whether nothing was said about sessions, as by programs of this machine other than ssh.
     var isUnbound: Bool { sessions.bindings.isEmpty && !isRefused }
 }

@@ -90,7 +90,7 @@ package enum ImportedKeyRules {
         let data: SSHSignedData
         do { data = try SSHSignedData.parse(request.data) } catch { throw .malformed }
         switch data {
-        case .userAuthentication(let login): try check(login, sessions, with: key)
+        case .userAuthentication(let login): try check(login, request.connection, with: key)
         case .sshsig(let signature):
             guard key.constraints.permits(namespace: signature.namespace) else { throw .namespace(signature.namespace) }
             try checkForwardingHosts(sessions, of: key.constraints)
@@ -101,25 +101,20 @@ package enum ImportedKeyRules {
     }
 
     private static func check(
-        _ login: SSHUserAuthenticationRequest, _ sessions: SSHBoundSessions, with key: HeldKey
+        _ login: SSHUserAuthenticationRequest, _ connection: BoundConnection, with key: HeldKey
     ) throws(KeyRefusal) {
         guard login.publicKey.isSameKey(as: key.publicKey) else { throw .otherKey }
         let constraints = key.constraints
-        guard !sessions.bindings.isEmpty else {
+        guard let session = try connection.session(of: login) else {
             guard constraints.hosts == nil, !constraints.neverForwarded else { throw .unbound }
             return
         }
-        guard let session = sessions.login, session.sessionID == login.sessionID else { throw .otherSession }
-        if let hostKey = login.hostKey {
-            guard hostKey.isSameKey(as: session.hostKey) else { throw .otherHostKey }
-        } else if constraints.hosts != nil, sessions.isForwarded {
-            throw .notHostBound
-        }
         guard constraints.hosts != nil else { return }
+        guard login.hostKey != nil || !connection.sessions.isForwarded else { throw .notHostBound }
         guard constraints.pin(of: session.hostKey.fingerprint.bytes) != nil else {
             throw .host(session.hostKey.fingerprint)
         }
-        try checkForwardingHosts(sessions, of: constraints)
+        try checkForwardingHosts(connection.sessions, of: constraints)
     }
 
     private static func checkForwardingHosts(

@@ -74,7 +74,7 @@ package enum ImportedKey {
         return try SSHPrivateKey(publicKey, secret: reader.rest())
     }
 
-    /// The items of the list, whichever name they have.
+    /// The items of the list, under any name.
     package static func list(in group: String) -> ItemSelection {
         ItemSelection(itemClass: "genp", attributes: ["svce": .data(publicService), "agrp": .text(group)])
     }

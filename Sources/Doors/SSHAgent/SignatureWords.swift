@@ -62,23 +62,12 @@ struct SignatureWords {
             switch data {
             case .userAuthentication(let login):
                 guard let user = SignatureWords.shown(login.user) else { throw .unshowableUser }
-                self = .login(user: user, host: try Self.host(of: login, request.connection.sessions))
+                self = .login(user: user, host: try request.connection.session(of: login)?.hostKey.fingerprint)
             case .sshsig(let signature):
                 guard let namespace = SignatureWords.shown(signature.namespace) else { throw .unshowableNamespace }
                 self = .signature(namespace: namespace)
             case .unknown: self = .unknown(byteCount: request.data.count)
             }
-        }
-
-        /// The host that the connection is bound to, if the login is of that session: a host that forwards could bind one host's session and
-        /// ask for a login to another.
-        private static func host(
-            of login: SSHUserAuthenticationRequest, _ sessions: SSHBoundSessions
-        ) throws(KeyRefusal) -> SSHFingerprint? {
-            guard !sessions.bindings.isEmpty else { return nil }
-            guard let session = sessions.login, session.sessionID == login.sessionID else { throw .otherSession }
-            guard login.hostKey?.isSameKey(as: session.hostKey) ?? true else { throw .otherHostKey }
-            return session.hostKey.fingerprint
         }
 
         /// - Parameter hostName: what stands behind the fingerprint.
