@@ -126,7 +126,7 @@ struct SSHPasskeyTests {
         let record = try #require(client.log().last { $0.event == "ssh-sign" })
         #expect(record.result == "granted" && record.object == "ssh:" && record.factors == ["passcode"])
         #expect(record.operation == "SSH signature")
-        #expect(record.reason == "namespace git, by the key \(made.key.fingerprint)")
+        #expect(record.reason == "by the key \(made.key.fingerprint), namespace git")
         #expect(try client.log().allSatisfy { $0.event != "passkey-sign" })
     }
 
@@ -149,7 +149,7 @@ struct SSHPasskeyTests {
         #expect(question.signedData == PromptSignedData(shown, digest: digest(data)))
         let record = try #require(client.log().last { $0.event == "ssh-sign" })
         #expect(try record.operation == "login to \(home.publicKey.fingerprint)")
-        #expect(record.reason == "user ada, by the key \(made.key.fingerprint)")
+        #expect(record.reason == "by the key \(made.key.fingerprint), user ada")
     }
 
     @Test func `a forwarded login is shown and logged as one`() throws {
@@ -166,7 +166,7 @@ struct SSHPasskeyTests {
         #expect(facts.isForwarded)
         #expect(
             try client.log().last { $0.event == "ssh-sign" }?.reason
-                == "user root, forwarded by \(hop.publicKey.fingerprint), by the key \(made.key.fingerprint)")
+                == "forwarded by \(hop.publicKey.fingerprint), by the key \(made.key.fingerprint), user root")
     }
 
     // MARK: refused unasked

@@ -82,7 +82,7 @@ struct SSHSecurityKeyTests {
         #expect(question.signedData == PromptSignedData(shown, digest: digest))
         let record = try #require(client.log().last { $0.event == "ssh-sign" })
         #expect(record.result == "granted" && record.object == "ssh:")
-        #expect(record.reason == "user ada, by the key \(fingerprint), on a security key, which was touched")
+        #expect(record.reason == "on a security key, which was touched, by the key \(fingerprint), user ada")
         withExtendedLifetime(plugged) {}
     }
 
@@ -92,7 +92,7 @@ struct SSHSecurityKeyTests {
         let assertion = try sign(SSHBytes.signature("git"), by: made, requiresVerification: true)
         #expect(assertion.isUserPresent && assertion.isUserVerified)
         let record = try #require(client.log().last { $0.event == "ssh-sign" })
-        #expect(record.reason.hasSuffix(", on a security key, which verified the person"))
+        #expect(record.reason.hasPrefix("on a security key, which verified the person, "))
         withExtendedLifetime(plugged) {}
     }
 

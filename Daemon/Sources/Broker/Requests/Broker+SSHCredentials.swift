@@ -105,7 +105,7 @@ extension Broker {
     ) throws {
         var event = exchange.event(object: credential.relyingParty.text, operation: signing.operation)
         let proof = assertion.isUserVerified ? "which verified the person" : "which was touched"
-        event.details = "\(signing.details), on a security key, \(proof)"
+        event.details = "on a security key, \(proof), \(signing.details)"
         try exchange.trail.decide {
             try asking.cancellation.check()
             try exchange.trail.grant(event, factors: [], strength: "", isProved: false)

@@ -36,7 +36,8 @@ struct SSHFacts {
         operation = Self.operation(of: request)
         let way = forwarders.last.map { ["forwarded by \($0)"] } ?? []
         let signer = key.shownFingerprint.map { ["by the key \($0)"] } ?? []
-        details = (subject.details + way + signer).joined(separator: ", ")
+        // The client chooses the user and the namespace, and the log cuts a long text.
+        details = (way + signer + subject.details).joined(separator: ", ")
     }
 
     /// Differs from the empty destination of uses that are not for SSH.

@@ -93,7 +93,7 @@ struct SSHSigningTests {
         #expect(try shown.forwarders.map(\.string) == [fingerprint(of: hop)])
         #expect(
             try client.log().last { $0.event == "ssh-sign" }?.reason
-                == "user root, forwarded by \(fingerprint(of: hop))")
+                == "forwarded by \(fingerprint(of: hop)), user root")
     }
 
     @Test func `an unbound login names no host key`() throws {
@@ -129,7 +129,7 @@ struct SSHSigningTests {
         let bindings = [try hop.binding(2, forwarding: true)]
         let way = "forwarded by \(try fingerprint(of: hop))"
         for (data, reason) in [
-            (Data("anything".utf8), way), (SSHBytes.signature("git"), "namespace git, \(way)"),
+            (Data("anything".utf8), way), (SSHBytes.signature("git"), "\(way), namespace git"),
         ] {
             agree()
             _ = try client.signSSH(data, with: right.rightID, bindings)
