@@ -11,6 +11,7 @@ NEXT = "/var/lib/system-test/next"
 LOOP = "/usr/local/libexec/system-test/call-in-loop"
 #: The registration of the command, which the first packages did not have.
 REGISTRATION = "/etc/ostiary/apps.d/ostiary.conf"
+#: A place in the machine in the box.
 ASIDE = "/root/ostiary.conf"
 #: It needs no unlocked store.
 CALL = "ostiary right list"

@@ -23,12 +23,12 @@ extension TestClient {
     }
 
     /// Registers the test's own program as a door. The owner is asked.
-    public func registerAsDoor() throws {
+    public func registerAsDoor(as applicationID: String = "com.example.door") throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         try call(
             .registerApplication(
                 .with {
-                    ($0.path, $0.applicationID, $0.isDoor) = (own, "com.example.door", true)
+                    ($0.path, $0.applicationID, $0.isDoor) = (own, applicationID, true)
                     $0.question = Self.question
                 }))
     }

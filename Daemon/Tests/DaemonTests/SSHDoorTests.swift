@@ -163,7 +163,7 @@ import UnixSocket
 
         let other = SSHHost()
         let elsewhere = try SSHBytes.login(1, by: right.publicKey, to: other)
-        // No terminal comes along: whoever were asked could not be.
+        // No terminal comes along, so nobody could be asked.
         let refused = try stage.client.answer(
             to: stage.client.send(Self.request(right.rightID, [other.binding(1)]), tail: Array(elsewhere)))
         #expect(refused.refusal == .operationNotPermitted && refused.cause == "ssh.host" && refused.tail.isEmpty)

@@ -140,11 +140,7 @@ struct DoorSensorTests {
         let door = try fixture.client()
         self.door = door
         fixture.prompter.prepare([.confirm])
-        let registration = try WireRegisterApplicationRequest.with {
-            $0.path = try door.status().caller.program
-            ($0.applicationID, $0.isDoor, $0.question) = ("com.example.tests", true, TestClient.question)
-        }
-        try door.call(.registerApplication(registration))
+        try door.registerAsDoor(as: "com.example.tests")
         try fixture.setPasscode()
         let client = try SpawnedProcess("/bin/sleep", ["600"])
         self.client = client

@@ -29,6 +29,7 @@ import Testing
                     Made(name: "P-256", blob: p256.blob) { try point.signature(for: $0).derRepresentation },
                     Made(name: "Ed25519", blob: ed25519) { try edwards.signature(for: $0) },
                 ]
+                // Without its keys the table tests nothing, and arguments of a test cannot throw.
             } catch { fatalError("\(error)") }
         }()
     }

@@ -177,6 +177,7 @@ import Testing
                     try SSHKeyConstraints(hosts: pins(home), permitsUnknown: true), .otherHost),
                 Line("another key, unknown permitted", .loginOfOtherKey, .unbound, any, .otherKey),
             ]
+            // Without its lines the table tests nothing, and arguments of a test cannot throw.
         } catch { fatalError("\(error)") }
     }()
 
