@@ -50,7 +50,7 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
     },
 ]
 
-/// An age that says these bytes, whatever the plugin says.
+/// An age that says these bytes, and does not listen to the plugin.
 private final class FuzzedAge: StanzaStream {
     private let input: Mutex<ArraySlice<UInt8>>
     private let output = Mutex<[UInt8]>([])

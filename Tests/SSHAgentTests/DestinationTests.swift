@@ -130,7 +130,7 @@ struct DestinationTests {
         var forged = session([(nil, a, "")])
         #expect(forged.bind(try a.binding(PlayedData.session, signing: PlayedData.otherSession)) == .extensionFailure)
         #expect(forged.listed().isEmpty)
-        // It stays refused, whatever comes next.
+        // It stays refused for all later requests.
         #expect(forged.bind(try a.binding(PlayedData.session)) == .extensionFailure)
         #expect(forged.sign(key.publicKey, login(a)) == .failure)
 

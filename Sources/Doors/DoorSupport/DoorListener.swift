@@ -78,7 +78,7 @@ package final class DoorListener: Sendable {
         end.cancel()
         guard let claim else { return }
         claim.removeSocket()
-        // Whoever waits to be accepted must not wait for ever.
+        // A client that waits to be accepted must not wait for ever.
         socket.shutdown()
     }
 

@@ -48,7 +48,7 @@ package struct CredentialRules: Sendable {
     private typealias Scalars = Substring.UnicodeScalarView
 
     private static func rule(_ line: Scalars) -> (UnitRequest, ItemReference)? {
-        // A control character belongs to no name, and could hide a part of a line from whoever reads it.
+        // A control character belongs to no name, and could hide a part of a line from its reader.
         guard let mark = line.firstIndex(of: "="),
             line.allSatisfy({ $0 == "\t" || $0.properties.generalCategory != .control })
         else { return nil }

@@ -71,7 +71,7 @@ extension SSHPublicKey {
         return try? reader.readText(limit: SSHLimits.applicationByteCount)
     }
 
-    /// Whether the key is a credential that was made for OpenSSH: its relying party is `ssh:` and whatever its user put behind. No web page has
+    /// Whether the key is a credential that was made for OpenSSH: its relying party is `ssh:` and the text that its user put behind. No web page has
     /// such a name. Without spaces and letters beyond ASCII it has one spelling.
     public var isCredentialForSSH: Bool {
         guard let application else { return false }

@@ -49,7 +49,7 @@ public enum SSHSignedData: Hashable, Sendable {
 
     /// Looks at the bytes that are to be signed.
     ///
-    /// - Throws: ``SSHFormatError`` for bytes that begin as one of the known forms and are not one. Whoever takes them for unknown would
+    /// - Throws: ``SSHFormatError`` for bytes that begin as one of the known forms and are not one. To take them for unknown would
     ///   sign a login that another parser understands.
     public static func parse(_ bytes: Data) throws(SSHFormatError) -> SSHSignedData {
         guard bytes.count <= SSHLimits.messageByteCount else { throw .tooLarge }

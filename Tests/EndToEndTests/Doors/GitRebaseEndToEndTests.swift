@@ -32,7 +32,7 @@ struct GitRebaseEndToEndTests {
         }
     }
 
-    /// Signs each commit but the first one anew.
+    /// Signs each commit again, except the first one.
     private func rebase(answers: [String]) throws -> PlayedTerminal {
         try git(
             "rebase", "-q", "--exec", "git commit --amend -q --no-edit --allow-empty -S", "HEAD~\(Self.count)",

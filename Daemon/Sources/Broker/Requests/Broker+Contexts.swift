@@ -108,7 +108,7 @@ extension Broker {
     ///   - leased: the look for a lease that would have made the question needless.
     ///   - operations: what a lease may be offered for.
     ///   - isAnywhere: whether the question names no destination, since the uses do.
-    ///   - purpose: what the question names. For SSH the person is asked whatever the context keeps of other answers: these named something
+    ///   - purpose: what the question names. For SSH the person is asked even if the context keeps other answers: these named something
     ///     else.
     func authorize(
         _ opener: RightOpener, _ demand: Demand, in context: EvaluationContext, _ asking: Asking, _ exchange: Exchange,

@@ -16,7 +16,7 @@ extension Broker {
         let selection: VisibleItems
         let opener: ItemOpener
 
-        /// Whether whoever proves this item's rule has proved the other's too.
+        /// Whether a proof of this item's rule proves the other's too.
         func proves(_ other: NamedItem) -> Bool {
             guard opener.accessControl.isAtTrustedPlace || !other.opener.accessControl.isAtTrustedPlace,
                 let own = opener.accessControl[.read], let wanted = other.opener.accessControl[.read]

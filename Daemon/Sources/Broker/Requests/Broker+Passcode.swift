@@ -233,7 +233,7 @@ extension Broker {
         let close = { [sessions] in
             account.ring.lock()
             account.recentBiometry.forget()
-            // Nobody of the user is there any more, whatever a lease says of locks.
+            // Nobody of the user is there any more, so leases end that outlive a lock.
             if isSessionEnd { account.leases.endAll(because: .sessionEnded) }
             sessions.endAllGrants(of: account)
         }

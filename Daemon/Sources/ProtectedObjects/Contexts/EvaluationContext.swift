@@ -142,7 +142,7 @@ package final class EvaluationContext: Sendable {
         return KeptTime(since: older ?? now, lifetime: lifetime)
     }
 
-    /// The opened right, when it was authorized in this context for whatever purpose, and nothing has ended that since.
+    /// The opened right, when it was authorized in this context for any purpose, and nothing has ended that since.
     package func heldRight(_ id: VaultID) -> OpenedRight? { heldGrant(id)?.right }
 
     /// The same, if it was authorized for this use.

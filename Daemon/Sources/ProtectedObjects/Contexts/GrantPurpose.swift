@@ -3,7 +3,7 @@ package import Foundation
 
 /// What an authorization of a right or key was given for: what the question named.
 package enum GrantPurpose: Equatable, Sendable {
-    /// For whatever the rule permits: the question named the object alone.
+    /// For every use that the rule permits: the question named the object alone.
     case anything
     /// For signatures of SSH with this destination (``SSHSigning/destination``), which the bytes or a host's proof tell.
     case ssh(destination: ExactName)

@@ -46,8 +46,8 @@ package struct LeaseDraft: Sendable {
     package static func newID() -> UInt64 { .random(in: 1 ... .max) }
 }
 
-/// An object of a lease, opened by the proof that granted it. It is the permission: without its secret nothing is released, whatever
-/// a lease says. The secrets are wiped with the last holder.
+/// An object of a lease, opened by the proof that granted it. It is the permission: without its secret nothing is released, even
+/// if a lease permits it. The secrets are wiped with the last holder.
 package struct LeasedObject: Sendable {
     package enum Kind: String, Sendable {
         case right, key, item

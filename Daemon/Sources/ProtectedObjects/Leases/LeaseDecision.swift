@@ -180,7 +180,7 @@ package enum LeaseRefusal: String, Error, CaseIterable, Sendable {
         }
     }
 
-    /// How far the use came. A lease that fits and has ended came furthest, whatever ended it: of several the newest one is told of.
+    /// How far the use came. A lease that fits and has ended came furthest. Of several such leases the refusal names the newest.
     package var place: Int { min(Self.allCases.firstIndex(of: self)!, Self.allCases.firstIndex(of: .revoked)!) }
 
     /// Whether the lease is the program's and names the object. A program with another lease, or none, is asked as ever.

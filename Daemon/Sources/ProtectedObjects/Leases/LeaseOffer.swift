@@ -48,7 +48,7 @@ package struct LeaseOffer: Equatable, Sendable {
 
     /// The offers for an object, in the order in which a question names them; none where its own limits leave a single use.
     ///
-    /// - Parameter limits: those of the object's rule. A lease ends with them whatever it says; an offer does not promise more.
+    /// - Parameter limits: those of the object's rule. A lease ends with them, even if it says more. An offer does not promise more.
     package static func all(within limits: GrantLimits?) -> [LeaseOffer] {
         let (hard, uses) = (limits?.hardSeconds ?? .max, limits?.uses ?? .max)
         guard uses > 1 else { return [] }

@@ -10,7 +10,7 @@ package import Vault
 
 /// The leases of one owner: the only place, beside contexts, where opened objects are kept.
 ///
-/// Leases live in memory alone and end with the account. What a lease holds is wiped when it ends, by whatever; the lease itself is
+/// Leases live in memory alone and end with the account. A lease's keys are wiped at its end, for any reason; the lease itself is
 /// remembered for a while without secrets, so that a program is told why it may do no more what it could do before.
 package final class LeaseTable: Sendable {
     fileprivate struct Entry {

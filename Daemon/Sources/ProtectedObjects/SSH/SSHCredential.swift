@@ -10,7 +10,7 @@ package import SecretMemory
 /// A credential of an authenticator that was made for OpenSSH: a passkey of this machine, or one on a security key.
 package struct SSHCredential: Sendable {
     package let publicKey: SSHPublicKey
-    /// `ssh:` and whatever its owner put behind.
+    /// `ssh:` and the text that its owner put behind.
     package let relyingParty: ExactName
 
     /// Reads the blob of its key.

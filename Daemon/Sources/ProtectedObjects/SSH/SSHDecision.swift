@@ -27,7 +27,7 @@ package struct SSHRequest: Hashable, Sendable {
 
 /// Why a key does not sign a request for SSH. Nobody is asked then.
 package enum SSHRefusal: Error, Hashable, Sendable, CaseIterable {
-    // The request contradicts itself, whatever the key permits.
+    // The request contradicts itself. No key permits that.
     /// The bytes begin as a login or an SSH signature, or a binding does as one, and are none.
     case malformed
     /// A host's key did not sign the session id.

@@ -60,7 +60,7 @@ struct KeySchedule {
     }
 }
 
-/// The secret that ML-KEM-768 and P-256 give together: MLKEM768-P256 of draft-ietf-hpke-pq-03. Whoever breaks one of them has nothing.
+/// The secret that ML-KEM-768 and P-256 give together: MLKEM768-P256 of draft-ietf-hpke-pq-03. Breaking one of them alone gives nothing.
 enum HybridSecret {
     /// - Parameters:
     ///   - ephemeral: the sender's point, 65 bytes.

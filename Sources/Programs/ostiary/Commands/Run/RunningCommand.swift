@@ -77,7 +77,7 @@ struct RunningCommand: ~Copyable {
     }
 
     /// Stops with the command, so that the shell sees its job stopped, and lets the command go on afterwards. Without a terminal there
-    /// is no such shell, and whoever stopped the command continues it.
+    /// is no such shell. The program that stopped the command continues it.
     private func stop() {
         let terminal = unsafe open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else { return }

@@ -34,7 +34,7 @@ struct KeyHandover {
         .sshKey("\(path.quotedName) was not imported: \(cause)")
     }
 
-    /// OpenSSH's own, as Debian installs it. Never one of PATH: whoever can write to a folder there would get passphrase and key.
+    /// OpenSSH's own, as Debian installs it. Never one of PATH: an attacker who can write to a folder there would get passphrase and key.
     private static let program = "/usr/bin/ssh-add"
 
     private static func checkProgram() throws {
