@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What the rows of doors need.
+/// The programs and files that the rows of doors need.
 struct DoorOptions: ParsableArguments {
     @Option(help: "Folder that holds ostiaryd, ostiary-prompt and the doors, release-built.")
     var daemonFolder: String

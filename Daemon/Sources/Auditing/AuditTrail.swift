@@ -19,7 +19,7 @@ package final class AuditTrail: Sendable {
         package var operation = ""
         /// The lease under which it happens, or that refuses; nil for none.
         package var leaseID: UInt64?
-        /// What else the person was shown; of a refusal the record has the cause in its place.
+        /// The other facts that the person was shown. The record of a refusal has the cause in their place.
         package var details = ""
 
         package init(

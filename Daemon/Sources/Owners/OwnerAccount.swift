@@ -54,7 +54,7 @@ package final class OwnerAccount: Sendable {
     package let domainDigests: DomainDigests
     package let recentBiometry = RecentBiometry()
     package let keyUses = KeyUses()
-    /// What programs may do without another question.
+    /// The leases: uses of programs without another question.
     package let leases: LeaseTable
     /// The user's security keys as factors; nil where no key is looked for.
     package let securityKeys: SecurityKeyAuthenticator?

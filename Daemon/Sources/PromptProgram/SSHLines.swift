@@ -2,7 +2,7 @@ import DirectionalText
 import PromptProtocol
 
 extension PromptSSHFacts {
-    /// What is signed, the host, and the way that the request has come.
+    /// The signed data, the host, and the way that the request has come.
     var facts: [PromptText.Fact] { signed + signer + host + way }
 
     private var signed: [PromptText.Fact] {

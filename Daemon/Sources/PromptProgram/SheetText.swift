@@ -194,7 +194,7 @@ public struct SheetText {
 
     public var options: [String] { question.kind.options.map { PhraseBook.isolated(phrases.translated($0.string)) } }
 
-    /// What stands before the choice of a term.
+    /// The label of the choice of a term.
     public var termsLabel: String { phrases("Your answer counts:") }
 
     /// For how long the answer may count, in the order of the numbers that the daemon is told; empty where there is no choice.

@@ -1,4 +1,4 @@
-/// What a signature for SSH is for, as the signed bytes and the host's proof tell it.
+/// The purpose of a signature for SSH, as the signed bytes and the host's proof tell it.
 public struct PromptSSHFacts: Codable, Equatable, Sendable {
     public enum Purpose: Codable, Equatable, Sendable {
         case login(user: DisplayText, service: DisplayText)

@@ -23,7 +23,7 @@ public struct SSHHost: Sendable {
 
     public static func sessionID(_ number: UInt8) -> Data { Data(repeating: number, count: 32) }
 
-    /// What a client that has a session with the host tells its agent.
+    /// The binding that a client with a session at the host sends to its agent.
     ///
     /// - Parameter signed: the session that the host signed in truth.
     public func binding(_ session: UInt8, forwarding: Bool = false, signing signed: UInt8? = nil) throws
@@ -60,7 +60,7 @@ public enum SSHBytes {
         }
     }
 
-    /// What `ssh-keygen -Y sign` has signed.
+    /// The bytes that `ssh-keygen -Y sign` has signed.
     public static func signature(_ namespace: String) -> Data {
         SSHWriter.bytes { writer in
             writer.write(fixed: "SSHSIG".utf8)

@@ -60,7 +60,7 @@ import UnixSocket
         let right = try makeRight()
         let (client, later) = try stage.clients(of: terminal)
         #expect(try sign(right, for: client, typing: "\u{C}").isDone)
-        // What the prompt wrote last may still be on its way, and the line is broken before its last word.
+        // The prompt's last words may still be on their way, and the line is broken before its last word.
         terminal.waitFor("Only in the program's")
         for _ in 1...3 { #expect(try refusal(right, for: client) == nil) }
         // A later process of the program, as the next `ssh` would be.

@@ -83,7 +83,7 @@ struct SSHPasskeyTests {
 
     // MARK: what is signed
 
-    /// What `ssh-keygen -Y sign` writes.
+    /// The text that `ssh-keygen -Y sign` writes.
     private static func armored(_ signature: SSHSignature, by key: SSHPublicKey, _ namespace: String) -> String {
         let bytes = SSHWriter.bytes { writer in
             writer.write(fixed: "SSHSIG".utf8)

@@ -133,7 +133,7 @@ import Testing
         let lines = try #require(TerminalLayout(text: text, width: 80)).lines
         for line in expected { #expect(lines.contains(line), "\(line)\n\(lines)") }
         #expect(lines.contains { $0.hasPrefix("  SHA-256   ") })
-        // A window says the same, and what the program says is marked there.
+        // A window says the same, and marks the program's own words.
         let sheet = SheetText(request: text.request, phrases: .english)
         let said = sheet.facts.map { "\($0.label) \($0.lines.joined())" }.map(PhraseBook.withoutIsolates)
         for line in expected {

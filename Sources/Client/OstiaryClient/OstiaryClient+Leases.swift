@@ -2,7 +2,7 @@ public import Cancellations
 public import Foundation
 import OstiaryMessages
 
-/// What a person is asked to let a program do for a time, without another question.
+/// A request to the person: let a program use objects for a time, without another question.
 public struct LeaseRequest: Sendable, Equatable {
     /// The objects of a lease.
     public enum Objects: Sendable, Equatable {
@@ -133,7 +133,7 @@ extension OstiaryClient {
         }
     }
 
-    /// Ends leases, and what programs hold under them. Asks nobody.
+    /// Ends leases and the programs' authorizations under them. Asks nobody.
     ///
     /// - Returns: how many there were.
     /// - Throws: `notFound` for a lease that does not stand.

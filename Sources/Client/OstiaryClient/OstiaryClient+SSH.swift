@@ -26,7 +26,7 @@ public struct SSHBinding: Sendable, Equatable {
     }
 }
 
-/// Bytes that an SSH client wants to have signed, and what is known of their destination.
+/// Bytes that an SSH client wants to have signed, and the known facts of their destination.
 public struct SSHSigningInput: Sendable, Equatable {
     /// The bytes themselves: at most 256 KiB. The daemon reads them, and computes their digest.
     public let data: Data
@@ -52,7 +52,7 @@ public struct SSHSigningInput: Sendable, Equatable {
 extension OstiaryClient {
     /// Signs once for SSH with a right or P-256 key that confirms each signature. Blocks while the person is asked.
     ///
-    /// What the key's constraints do not permit is refused with `operationNotPermitted` before anybody is asked; the cause says which one
+    /// A signature that the key's constraints do not permit is refused with `operationNotPermitted` before anybody is asked; the cause says which one
     /// (`ssh.…`).
     ///
     /// - Returns: the ECDSA signature with SHA-256, `r ‖ s`, 64 bytes.

@@ -209,7 +209,7 @@ struct DoorSubject: AsyncParsableCommand {
     }
 }
 
-/// What both agents sign: the form of `ssh-keygen -Y sign`, because the door signs nothing that it cannot read (PROTOCOL.sshsig).
+/// The bytes that both agents sign: the form of `ssh-keygen -Y sign`, because the door signs nothing that it cannot read (PROTOCOL.sshsig).
 enum SignedText {
     static let bytes =
         Data("SSHSIG".utf8) + string("benchmark") + string("") + string("sha512")

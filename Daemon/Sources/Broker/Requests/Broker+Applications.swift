@@ -78,7 +78,7 @@ extension Broker {
             for event in events { try exchange.trail.change(event) }
             for registration in registrations { try account.applications.store(registration) }
         }
-        // What was granted to the programs under their former names ends with that.
+        // Grants of the programs under their former names end with that.
         sessions.endGrants(ofPrograms: registrations.map(\.path), besides: exchange.session)
         for event in events { exchange.trail.note(event) }
         let shown = registrations.indices.map { index in

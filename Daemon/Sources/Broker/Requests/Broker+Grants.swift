@@ -59,7 +59,7 @@ extension Broker {
         } else if count == 0, browsers.isEmpty {
             throw Refusal(.notFound, "There is no such grant; it may have ended.", cause: "grant.not-found")
         }
-        // What was begun before the revocation must not be granted after it.
+        // A grant that was begun before the revocation must not be made after it.
         exchange.trail.end(exchange.event("grants-revoke", object: Self.name(of: which)), folds: true) {
             for context in chosen { context.revokeAllGrants() }
             for browser in browsers { browser.browserAuthenticator.revoke() }

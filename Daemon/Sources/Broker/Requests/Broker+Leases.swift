@@ -84,7 +84,7 @@ extension Broker {
             count = 1
         } else {
             count = leases.listed.count
-            // What was begun before the revocation must not be granted after it.
+            // A grant that was begun before the revocation must not be made after it.
             exchange.trail.end(exchange.event(object: "all"), folds: true) { leases.endAll(because: .revoked) }
         }
         return Reply(.done(.with { $0.count = UInt32(clamping: count) }))

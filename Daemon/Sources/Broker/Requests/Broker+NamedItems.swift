@@ -11,7 +11,7 @@ import Vault
 
 /// Several items that one request names by their ids: one question names all of them that its answer opens.
 extension Broker {
-    /// An item that the request names, and what it stands for at this moment.
+    /// An item that the request names, as it is at this moment.
     private struct NamedItem {
         let selection: VisibleItems
         let opener: ItemOpener

@@ -164,7 +164,7 @@ final class ItemProofs {
         return try lease(for: opener, opener.attributes()) != nil
     }
 
-    /// What a lease holds that permits reading the item without a question; nil when a question is needed, or none.
+    /// The opened item of a lease that permits reading it without a question; nil when a question is needed, or none.
     func lease(for opener: ItemOpener, _ attributes: ItemAttributes) throws -> LeaseTable.Held? {
         leased = nil
         // Without a lease, and where none can be offered, there is nothing to look for.

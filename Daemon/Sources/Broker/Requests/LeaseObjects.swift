@@ -60,7 +60,7 @@ struct LeaseObjects {
 
     private static func item(_ record: ItemRecord, _ account: OwnerAccount) throws -> Object {
         let opener = try account.items.opener(record)
-        // What is closed now is looked at when the person has opened it.
+        // A closed object is looked at when the person has opened it.
         guard try opener.closedClass == nil else {
             return .item(opener, name: ItemsInQuestion.nameWithoutAttributes(record))
         }

@@ -9,7 +9,7 @@ import Refusals
 import UnixSocket
 import Vault
 
-/// What a request asks a lease for, checked.
+/// The terms of the lease that a request asks for, checked.
 struct LeaseWish {
     let objectIDs: [VaultID]
     /// Nil where the objects are named.

@@ -17,7 +17,7 @@ struct LeftBehind: Equatable {
 
     init(items: Int, rights: Int, keys: Int) { (self.items, self.rights, self.keys) = (items, rights, keys) }
 
-    /// What several programs leave behind together.
+    /// The objects that several programs leave behind together.
     init(adding parts: [LeftBehind]) {
         items = parts.reduce(0) { $0 + $1.items }
         rights = parts.reduce(0) { $0 + $1.rights }

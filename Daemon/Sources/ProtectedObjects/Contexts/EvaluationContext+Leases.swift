@@ -3,7 +3,7 @@ package import Refusals
 import Synchronization
 package import Vault
 
-/// Objects that are authorized under a lease. What opens them stays in the ``LeaseTable``, which decides about each use.
+/// Objects that are authorized under a lease. Their secrets stay in the ``LeaseTable``, which decides about each use.
 extension EvaluationContext {
     /// Notes that an object was authorized under a lease, unless grants were ended since `era`.
     package func grantUnderLease(_ object: VaultID, since era: Era) throws(Refusal) {

@@ -38,7 +38,7 @@ struct GrantMeter: Equatable, Sendable {
         noteUse(at: now)
     }
 
-    /// Counts a use of what stands.
+    /// Counts a use of a grant that stands.
     mutating func noteUse(at now: Duration) {
         lastUse = now
         if useCount < .max { useCount += 1 }

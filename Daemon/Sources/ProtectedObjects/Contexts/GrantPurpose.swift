@@ -1,7 +1,7 @@
 package import ExactNames
 package import Foundation
 
-/// What an authorization of a right or key was given for: what the question named.
+/// The purpose of an authorization of a right or key: its question named it.
 package enum GrantPurpose: Equatable, Sendable {
     /// For every use that the rule permits: the question named the object alone.
     case anything

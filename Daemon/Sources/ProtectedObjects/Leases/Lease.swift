@@ -9,7 +9,7 @@ package import ProcessFacts
 package import SecretMemory
 package import Vault
 
-/// What a lease is granted with.
+/// The parts that a lease is made of.
 package struct LeaseDraft: Sendable {
     package let id: UInt64
     package let scope: LeaseScope
@@ -35,7 +35,7 @@ package struct LeaseDraft: Sendable {
         self.grantedTo = grantedTo
     }
 
-    /// What the objects hold. The draft holds nothing any more, so that it can be remembered when all of it was wiped.
+    /// The objects' secrets. The draft gives them away, so that it can be remembered after they were wiped.
     mutating func takeOpened() -> [VaultID: LeasedObject.Opened] {
         let opened = objects.compactMap { object in object.opened.map { (object.id, $0) } }
         for index in objects.indices { objects[index].opened = nil }
@@ -62,7 +62,7 @@ package struct LeasedObject: Sendable {
     package let kind: Kind
     /// For the owner's list.
     package let name: String
-    /// For the log, which names no item by what it holds.
+    /// For the log, which names no item by its attributes.
     package let logName: String
     /// Those of the object's own rule; nil where it has none.
     package let limits: GrantLimits?

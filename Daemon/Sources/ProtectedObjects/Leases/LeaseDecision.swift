@@ -6,7 +6,7 @@ package import ProcessFacts
 package import Refusals
 package import Vault
 
-/// What the owner lets one program do under a lease.
+/// The uses that the owner permits one program under a lease.
 package struct LeaseScope: Equatable, Sendable {
     /// Through which door the program may ask.
     package enum Door: Equatable, Sendable {
@@ -71,7 +71,7 @@ package struct LeaseQuery: Sendable {
     }
 }
 
-/// Where a lease stands: what it permits, what was used of it, and what has ended it.
+/// The state of a lease: its scope, its use so far, and the reason of its end.
 package struct LeaseState: Equatable, Sendable {
     package let scope: LeaseScope
     /// Of the lease itself.
@@ -83,7 +83,7 @@ package struct LeaseState: Equatable, Sendable {
     /// The only file that the program may execute. Of a lease that was granted beforehand it is the one of the first use, and nil before
     /// that.
     var file: ExecutedFile?
-    /// What ended the lease before its limits did.
+    /// The reason of an end before the lease's limits.
     var end: LeaseRefusal?
 
     /// - Parameter file: the file of the program that the lease was granted to at its use; nil if it was granted beforehand.
@@ -103,7 +103,7 @@ package struct LeaseState: Equatable, Sendable {
         objectMeters[object]?.noteUse(at: now)
     }
 
-    /// What has ended the lease as a whole; nil while it stands.
+    /// The reason of the lease's end as a whole; nil while it stands.
     func end(at now: Duration) -> LeaseRefusal? { end ?? meter.end(at: now).map(LeaseRefusal.init) }
 }
 

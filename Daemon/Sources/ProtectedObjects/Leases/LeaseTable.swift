@@ -77,7 +77,7 @@ package final class LeaseTable: Sendable {
 
     // MARK: using
 
-    /// A permitted use that has not been counted yet, with what it needs.
+    /// A permitted use that has not been counted yet, with the opened object.
     package struct Held: Sendable {
         package let id: UInt64
         package let opened: LeasedObject.Opened
@@ -86,7 +86,7 @@ package final class LeaseTable: Sendable {
         fileprivate let query: LeaseQuery
     }
 
-    /// What the leases say about a use.
+    /// The leases' decision about a use.
     package enum Answer: Sendable {
         case permitted(Held)
         /// The lease that came furthest, and why it does not permit the use.
@@ -144,7 +144,7 @@ package final class LeaseTable: Sendable {
         wipeLater()
     }
 
-    /// What a lease holds of an object, while it stands; for a program that was told that it is authorized.
+    /// An object's opened form, while its lease stands; for a program that was told that it is authorized.
     package func isHeld(_ id: UInt64, _ object: VaultID) -> Bool {
         let now = clock.now().time
         return contents.withLock { contents in
@@ -258,7 +258,7 @@ package final class LeaseTable: Sendable {
 }
 
 extension LeaseTable.Contents {
-    /// When the first of what ends by itself does.
+    /// The time of the next end by a limit.
     fileprivate var nextEnd: Duration? {
         entries.filter { !$0.isOver }.flatMap { entry in
             [entry.state.meter.end] + entry.opened.keys.map { entry.state.objectMeters[$0]?.end }

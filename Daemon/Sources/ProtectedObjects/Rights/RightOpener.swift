@@ -45,7 +45,7 @@ package final class RightOpener {
         return label
     }
 
-    /// What programs call a key, for a question.
+    /// The name that programs give a key, for a question.
     package var shownLabel: DisplayText { ObjectRecord.shownLabel(label) }
 
     package var operations: Set<AccessControl.Operation> { Set(Self.uses.filter { accessControl[$0] != nil }) }
@@ -72,7 +72,7 @@ package final class RightOpener {
         }
     }
 
-    /// What must be proved to use an SSH key from now on, first for data that the question shows.
+    /// The proof for using an SSH key from now on, first for data that the question shows.
     package func demand(forAuthorizing data: PromptSignedData) -> Demand {
         var demand = demand
         demand.signedData = data

@@ -2,7 +2,7 @@ package import AccessControl
 import Foundation
 package import SSHFormats
 
-/// What a program wants to have signed for SSH: the bytes as the daemon reads them, and the sessions whose hosts proved themselves.
+/// A program's request for a signature for SSH: the bytes as the daemon reads them, and the sessions whose hosts proved themselves.
 package struct SSHRequest: Hashable, Sendable {
     package let data: SSHSignedData
     /// All of them were verified.
@@ -72,7 +72,7 @@ package func decide(
     return refusal ?? constraints.flatMap { pathRefusal(of: request, under: $0) }
 }
 
-/// What a login must agree with, and the host that it may go to.
+/// Compares a login with its key, its session and the hosts that the key is pinned to.
 private func refusal(
     of login: SSHUserAuthenticationRequest, in request: SSHRequest, by key: SSHPublicKey,
     under constraints: SSHKeyConstraints?

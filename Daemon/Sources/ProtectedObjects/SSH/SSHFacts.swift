@@ -43,7 +43,7 @@ struct SSHFacts {
     /// Differs from the empty destination of uses that are not for SSH.
     private static let unknownPlace = "an unknown place"
 
-    /// What is to be signed, for the log: at most 64 bytes.
+    /// The kind of the signed data, for the log: at most 64 bytes.
     static func operation(of request: SSHRequest) -> String {
         switch request.data {
         case .userAuthentication: request.destination.map { "login to \($0.fingerprint)" } ?? "login to an unknown host"
@@ -58,7 +58,7 @@ struct SSHFacts {
         return claimed.isEmpty ? nil : .claimed(claimed)
     }
 
-    /// What is signed.
+    /// The signed data in words.
     private struct Subject {
         let purpose: PromptSSHFacts.Purpose
         let destination: String?

@@ -2,7 +2,7 @@ import OstiaryMessages
 package import Refusals
 
 extension SSHRefusal {
-    /// What the program is told, and what the log has as the cause.
+    /// The words for the program, and the cause for the log.
     package var refusal: Refusal { Refusal(.operationNotPermitted, explanation, cause: cause) }
 
     package var cause: String {

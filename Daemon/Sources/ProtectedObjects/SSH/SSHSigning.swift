@@ -20,11 +20,11 @@ package struct SSHSigning {
     package let destination: ExactName
     /// Whether ``destination`` tells where the signature goes. No lease is offered where it does not: it would serve any place.
     package let isPlaceKnown: Bool
-    /// What the question names: an answer is for nothing else.
+    /// The purpose that the question names. An answer is for nothing else.
     package let purpose: GrantPurpose
     /// For the log: what is signed, in at most 64 bytes.
     package let operation: String
-    /// For the log: the rest of what the question says.
+    /// For the log: the other facts of the question.
     package let details: String
     private let shownDigest: Data
 

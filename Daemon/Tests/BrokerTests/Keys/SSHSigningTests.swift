@@ -14,7 +14,7 @@ import Vault
 @testable import Broker
 @testable import BrokerTestSupport
 
-/// The road of a signature for SSH. What a key may sign is `SSHDecisionTests`.
+/// The road of a signature for SSH. `SSHDecisionTests` has the table of permitted signatures.
 @Suite("Signatures for SSH", .timeLimit(.minutes(10)))
 struct SSHSigningTests {
     private let fixture: BrokerFixture

@@ -62,7 +62,7 @@ struct LeaseDecisionTests {
         decision(query(), state, after: seconds)
     }
 
-    // MARK: whose lease it is, and what it is for
+    // MARK: program and purpose of a lease
 
     private static let stranger = LeaseQuery.Program(path: "/usr/bin/other", applicationID: nil)
     /// Names that look alike, and are others.
@@ -106,7 +106,7 @@ struct LeaseDecisionTests {
         (scope(in: window), query(in: leaderless), .refused(.otherTerminal)),
         (scope(in: window), query(in: detached), .refused(.otherTerminal)),
 
-        // What comes first is told first.
+        // The first reason is told first.
         (scope(destinations: []), query(stranger, through: door, other, .read), .refused(.otherProgram)),
         (scope(destinations: []), query(agent, through: door, other, .read), .refused(.otherDoor)),
         (scope(destinations: [], in: window), query(agent, other, .read), .refused(.otherObject)),

@@ -72,7 +72,7 @@ struct LeaseTests {
         } catch let refused as Refused { return "\(refused.code.map { "\($0)" } ?? "?") \(refused.cause)" }
     }
 
-    /// What a signature without a question is refused with; nil when it is made.
+    /// The refusal of a signature without a question; nil when it is made.
     private func signature(_ right: WireRight? = nil, by other: TestClient? = nil) throws -> String? {
         let right = right ?? self.right
         return try refusal {
@@ -88,7 +88,7 @@ struct LeaseTests {
         return try client.log().filter { $0.event == event }
     }
 
-    /// What became of the leases, in order.
+    /// The ends of the leases, in order.
     private func ends() throws -> [String] { try records("lease-end").map(\.reason) }
 
     // MARK: granted beforehand

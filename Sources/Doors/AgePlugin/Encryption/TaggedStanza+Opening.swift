@@ -5,9 +5,9 @@ import SecretMemory
 
 /// The private halves of recipients, which never leave the enclave.
 protocol PrivateKeys: Sendable {
-    /// What the key named `key` and the holder of `publicKey` share (ECDH): the X coordinate, 32 bytes.
+    /// The secret that the key named `key` and the holder of `publicKey` share (ECDH): the X coordinate, 32 bytes.
     func agree(_ key: Data, with publicKey: Data) throws -> SecretBytes
-    /// What was encapsulated to the key named `key` (ML-KEM-768): 32 bytes.
+    /// The secret that was encapsulated to the key named `key` (ML-KEM-768): 32 bytes.
     func decapsulate(_ encapsulated: Data, with key: Data) throws -> SecretBytes
 }
 

@@ -63,7 +63,7 @@ struct TaggedStanza: Equatable {
 
     /// The sender's point.
     var ephemeralKey: Data { Data(encapsulated.suffix(TaggedKind.pointByteCount)) }
-    /// What ML-KEM encapsulated; of a hybrid stanza alone.
+    /// The ciphertext of ML-KEM; of a hybrid stanza alone.
     var latticeCiphertext: Data { Data(encapsulated.prefix(TaggedKind.latticeCiphertextByteCount)) }
 
     /// Whether the stanza says that it is for the holder of `point`. Without the private key nobody knows whether it is.

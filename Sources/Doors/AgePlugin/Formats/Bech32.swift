@@ -20,7 +20,7 @@ enum Bech32 {
         return prefix == prefix.lowercased() ? decoded : decoded.uppercased()
     }
 
-    /// Reads a text. What it reads has no other encoding in the same case.
+    /// Reads a text. A text that it accepts has no other encoding in the same case.
     static func decode(_ text: String) throws(Bech32Error) -> Decoded {
         guard text.utf8.allSatisfy({ (33...126).contains($0) }) else { throw .character }
         guard text == text.lowercased() || text == text.uppercased() else { throw .mixedCase }

@@ -69,7 +69,7 @@ package enum StanzaError: Error, Equatable {
     }
 }
 
-/// What is taken at most. age reads a header before it knows who sent it, and hands its stanzas on.
+/// The greatest sizes. age reads a header before it knows who sent it, and hands its stanzas on.
 package enum StanzaLimits {
     /// Of a first line. The longest known argument is the encapsulated key of a hybrid recipient with 1,538 characters.
     package static let lineByteCount = 64 * 1024

@@ -9,7 +9,7 @@ package protocol StanzaStream: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer) throws(SystemCallError)
 }
 
-/// Reads stanzas one after the other. What it holds of the stream is wiped with it.
+/// Reads stanzas one after the other. Its part of the stream is wiped with it.
 struct StanzaReader: ~Copyable {
     private let stream: any StanzaStream
     private var buffer = SecretBytes(zeroed: 4096)

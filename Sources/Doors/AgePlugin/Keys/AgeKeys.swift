@@ -66,7 +66,7 @@ package struct AgeKeys: Sendable {
         attributes["pdmn"] = .text("dk")
         attributes["agrp"] = .text(DoorProgram.accessGroup)
         attributes["atag"] = .data(tag.bytes)
-        // What protects the key is kept with the key; its item can always be read.
+        // The rule is kept with the key. The key's item can always be read.
         _ = try client.addItem(
             Self.itemClass, attributes: attributes,
             accessControl: AccessControl(availability: .always, using: .unrestricted), keyID: key.id)

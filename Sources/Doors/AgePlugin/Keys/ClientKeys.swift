@@ -58,7 +58,7 @@ package final class ClientKeys: IdentityKeys, RecipientSource {
         for key in identity.keys { try authorize(key, fileCount: fileCount) }
     }
 
-    /// What a person proved for one key of an identity counts for the other one: the context keeps it for a while.
+    /// A proof for one key of an identity counts for the other one: the context keeps it for a while.
     private func authorize(_ key: Data, fileCount: Int) throws {
         let client = try client.get()
         let reason = fileCount == 1 ? "decrypt a file" : "decrypt \(fileCount) files"

@@ -4,7 +4,7 @@ import Glibc
 import OstiaryClient
 package import UnixSocket
 
-/// What age starts a plugin for (C2SP age-plugin, "State machines").
+/// The state machines that age starts a plugin for (C2SP age-plugin, "State machines").
 package enum StateMachine: String, Sendable, CaseIterable {
     case encryption = "recipient-v1"
     case decryption = "identity-v1"

@@ -31,7 +31,7 @@ struct IdentitySession: ~Copyable {
         let explanation: String
     }
 
-    /// Carries out one session. What could not be decrypted, and why, is said to age.
+    /// Carries out one session. age is told which stanzas could not be decrypted, and why.
     static func run(_ stream: some StanzaStream, _ keys: some IdentityKeys) throws {
         var session = IdentitySession(stream, keys)
         guard try session.read() else { return try session.conversation.end() }

@@ -6,7 +6,7 @@ final class HeldSecret: Sendable {
     init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 }
 
-/// What the client of the plugin, age, did against the protocol. The conversation is over then.
+/// A fault of age against the protocol. It ends the conversation.
 package enum ConversationError: Error, Equatable {
     /// What it said is no message.
     case malformed(StanzaError)

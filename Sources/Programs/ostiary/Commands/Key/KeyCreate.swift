@@ -74,7 +74,7 @@ struct KeyCreate: ParsableCommand {
         attributes["pdmn"] = .text("dk")
         if let tag { attributes["atag"] = .data(Data(tag.utf8)) }
         if let group { attributes["agrp"] = .text(group) }
-        // What protects the key is kept with the key; its item can always be read.
+        // The rule is kept with the key. The key's item can always be read.
         _ = try OstiaryClient.shared.addItem(
             KeyItems.itemClass, attributes: attributes,
             accessControl: AccessControl(availability: .always, using: .unrestricted), keyID: key.id)
