@@ -57,7 +57,7 @@ public final class FingerprintStack {
             isReal ? ["--no-debug"] : ["-m", "dbusmock", "--template", "polkitd"], environment: bus.environment)
         let bus = bus
         let name = "org.freedesktop.PolicyKit1"
-        try eventually("polkitd has its name") { try Self.owns(name, bus) }
+        try bus.waitForOwner(of: name)
         if !isReal {
             let actions = permitted.map { $0.map { "'\($0)'" }.joined(separator: ", ") }
             let call = actions.map { ("SetAllowed", "@as [\($0)]") } ?? ("AllowUnknown", "true")
@@ -90,7 +90,7 @@ public final class FingerprintStack {
         service = try SpawnedProcess(
             "/usr/libexec/fprintd", ["-t"],
             environment: bus.environment + Self.environment(in: folder, hasReaders ? readers : []))
-        try eventually("fprintd has its name") { try Self.owns("net.reactivated.Fprint", bus) }
+        try bus.waitForOwner(of: "net.reactivated.Fprint")
     }
 
     /// Kills fprintd and waits until the bus has noticed it.

@@ -14,10 +14,7 @@ public final class MockService {
         (self.bus, self.name, self.path) = (bus, name, path)
         process = try SpawnedProcess(
             "/usr/bin/python3", ["-m", "dbusmock"] + arguments, environment: bus.environment)
-        let driver = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner")
-        try eventually("\(name) has its name") {
-            try bus.call(driver.0, driver.1, driver.2, [name]).contains("true")
-        }
+        try bus.waitForOwner(of: name)
     }
 
     /// A service with one object, which has no methods and no properties.

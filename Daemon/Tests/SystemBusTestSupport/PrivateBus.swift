@@ -86,6 +86,9 @@ public final class PrivateBus {
             ["call", "--system", "--dest", destination, "--object-path", path, "--method", method, "--"] + arguments)
     }
 
+    /// Waits until somebody has a well-known name; throws after two minutes.
+    public func waitForOwner(of name: String) throws { _ = try gdbus(["wait", "--system", "--timeout", "120", name]) }
+
     /// Sends a signal as a connection of its own that has no name: to all, or to one connection.
     public func emit(_ path: String, _ signal: String, _ arguments: [String] = [], to destination: String? = nil) throws
     {
