@@ -11,6 +11,7 @@ import the_attacks
 import the_callers
 import the_desktop
 import the_devices
+import the_migration
 import the_package
 import the_place
 import the_sandboxes
@@ -31,10 +32,11 @@ PARTS = {
     "desktop": the_desktop.play,
     "devices": the_devices.play,
     "sign-ins": the_signins.play,
+    "migrate": the_migration.play,
     "upgrade": the_upgrade.play,
 }
 #: The parts for which there is always time.
-SHORT = ("users", "attacks", "upgrade")
+SHORT = ("users", "attacks", "migrate", "upgrade")
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ import Passcodes
 import ProtectedObjects
 import Refusals
 package import SecretMemory
-import Vault
+package import Vault
 
 /// A user's former store on its way into the store of the machine. It fills a part of the store that is nobody's, and one change gives
 /// this part to the user. Before that change the user's own, empty part is as it was, and after it the new part is whole.
@@ -44,6 +44,8 @@ package final class StoreImport: @unchecked Sendable {
         package let registrationCount: Int
         /// Items whose rule cannot be kept here.
         package let leftCount: Int
+        /// The part of the store that is the user's from now on.
+        package let part: VaultID
     }
 
     /// - Parameters:
@@ -171,7 +173,7 @@ package final class StoreImport: @unchecked Sendable {
         staged.end()
         return Outcome(
             itemCount: items.count, registrationCount: registrations.count,
-            leftCount: Int(partCount) - items.count - registrations.count)
+            leftCount: Int(partCount) - items.count - registrations.count, part: staged.id)
     }
 
     /// Opens each object as its owner will, and compares it with what was sent.

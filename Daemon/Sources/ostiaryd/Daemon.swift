@@ -8,6 +8,7 @@ import Owners
 import ProcessFacts
 import Sessions
 import Settings
+import UnixSocket
 
 /// A running daemon of one user: lock, store, socket, signals.
 struct Daemon {
@@ -144,6 +145,7 @@ struct Daemon {
     private func stateFolder() throws -> String {
         try PrivateFolder.make(options.stateDirectory, chosenBy: "XDG_STATE_HOME", userID: user.id)
         try requireNotMigrated()
+        try forgetCopy()
         return options.stateDirectory
     }
 
@@ -157,6 +159,16 @@ struct Daemon {
                     + "machine's daemon (mode = system in /etc/ostiary/client.conf). To begin with an empty store of your own, "
                     + "remove \(mark).")
         }
+    }
+
+    /// A copy of the store in that of the machine lacks what this daemon changes. So `ostiary migrate` must not remove the store for it.
+    private func forgetCopy() throws {
+        let mark = options.stateDirectory + "/copied"
+        guard unsafe unlink(mark) != 0, errno != ENOENT else { return }
+        throw StartError(
+            "The file \(mark) says that your store was copied into the store of this machine. It must go before your own daemon "
+                + "changes anything, and could not be removed (\(SystemCallError("unlink"))). Remove it and start again."
+        )
     }
 
     private var homeFolder: String? {

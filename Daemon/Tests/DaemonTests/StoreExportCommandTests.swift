@@ -70,6 +70,22 @@ import Testing
         try eventually("the program has ended") { !exporting.isRunning }
     }
 
+    @Test func `that was copied counts as copied no more when a daemon of the user's own starts`() throws {
+        let folders = try DaemonFolders()
+        let first = try DaemonProcess(in: folders)
+        #expect(first.stop() == .exited(0))
+        let mark = folders.state + "/copied"
+        try Data("0 AAAAAAAAAAAAAAAAAAAAAA==\n".utf8).write(to: URL(fileURLWithPath: mark))
+        let next = try DaemonProcess(in: folders)
+        #expect(!FileManager.default.fileExists(atPath: mark))
+        #expect(next.stop() == .exited(0))
+        // What cannot go keeps the daemon from changing the store.
+        try FileManager.default.createDirectory(atPath: mark, withIntermediateDirectories: false)
+        let refused = try DaemonStart(in: folders)
+        #expect(refused.ending == .exited(1))
+        #expect(folders.standardError.contains("It must go before your own daemon changes anything"))
+    }
+
     @Test func `that was moved keeps a daemon of the user's own from starting`() throws {
         let daemon = try DaemonProcess(in: DaemonFolders())
         #expect(daemon.stop() == .exited(0))

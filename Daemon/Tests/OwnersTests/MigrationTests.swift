@@ -151,6 +151,7 @@ struct MigrationTests {
             throw TestClient.UnexpectedAnswer()
         }
         #expect(outcome.items == UInt32(Self.itemCount) && outcome.registrations == 1 && outcome.leftItems == 0)
+        #expect(try machine.broker.vault.read { try $0.users() }.compactMap(\.record).map(\.id.bytes) == [outcome.copy])
         #expect(throws: (any Error).self, "connections of the former part end") { try other.list() }
         client.end()
         let registered = try machine.client(as: Self.ada).log().filter { $0.event == "application-register" }
@@ -234,6 +235,37 @@ struct MigrationTests {
         try send(parts, next)
         next.end()
         try expectMigrated(machine)
+    }
+
+    // MARK: the copy that is looked for before the own store is removed
+
+    private func look(for copy: Data, _ client: TestClient) throws {
+        let body = try client.call(
+            .importStore(.with { ($0.kind, $0.head) = (WireImportStoreRequest.lookForCopy, copy) })
+        ).body
+        guard case .done = body else { throw TestClient.UnexpectedAnswer() }
+    }
+
+    @Test func `is there for its user until the administrator forgets the user, and for nobody else`() throws {
+        let machine = try machine()
+        let client = try machine.client(as: Self.ada)
+        let parts = try parts()
+        try send(Array(parts.dropLast()), client)
+        guard case .importOutcome(let outcome) = try send(parts[parts.count - 1], client) else {
+            throw TestClient.UnexpectedAnswer()
+        }
+        client.end()
+        let (ada, grace) = (try machine.client(as: Self.ada), try machine.client(as: Self.grace))
+        try look(for: outcome.copy, ada)
+        for (copy, client) in [(outcome.copy, grace), (Data(), ada), (Data(count: 16), ada)] {
+            let refused = complaint { try look(for: copy, client) }
+            #expect(refused?.code == .notFound && refused?.cause == "migrate.other-copy")
+        }
+        ada.end()
+        let root = try machine.client(as: SystemUser(id: 0, name: "root"))
+        _ = try root.call(.forgetUser(.with { ($0.userID, $0.name) = (Self.ada.id, Self.ada.name) }))
+        let next = try machine.client(as: Self.ada)
+        #expect(complaint { try look(for: outcome.copy, next) }?.cause == "migrate.other-copy")
     }
 
     // MARK: refused

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 package import OstiaryMessages
 package import SecretMemory
 
@@ -30,5 +30,18 @@ extension OstiaryClient {
         let answer = try call(.importStore(request), tail: part.secret, terminal: interaction?.terminal)
         if case .importOutcome(let outcome) = answer.body { return outcome }
         return nil
+    }
+
+    /// Whether the user's part of the machine's store is the one that a copy made.
+    ///
+    /// - Parameter copy: ``WireImportOutcome/copy`` of that copy.
+    package func hasCopy(_ copy: Data) throws -> Bool {
+        let request = WireImportStoreRequest.with { ($0.kind, $0.head) = (WireImportStoreRequest.lookForCopy, copy) }
+        do { _ = try call(.importStore(request)) } catch let error as OstiaryError
+            where error.cause == "migrate.other-copy"
+        {
+            return false
+        }
+        return true
     }
 }

@@ -9,6 +9,7 @@ import Refusals
 import SecretMemory
 import Sessions
 import Synchronization
+import Vault
 
 /// A user's former store, which a program of the user carries into the store of the machine part by part (decision 0107).
 extension Broker {
@@ -18,6 +19,7 @@ extension Broker {
                 .operationNotPermitted, "This daemon is your own, and stores are copied into the machine's.",
                 cause: "migrate.one-user")
         }
+        guard body.kind != WireImportStoreRequest.lookForCopy else { return try requireCopy(body.head, exchange) }
         guard let kind = TransferKind(rawValue: UInt8(clamping: body.kind)) else { throw Self.malformedPart }
         let head = Array(body.head)
         switch kind {
@@ -31,6 +33,17 @@ extension Broker {
 
     private static let malformedPart = Refusal(
         .malformed, "A part of the other store has another form, so nothing was copied.", cause: "migrate.malformed")
+
+    /// Throws unless the user's part of the store is the one that a copy made. Others take its place when the user is forgotten, or when
+    /// the machine gets another store.
+    private func requireCopy(_ copy: Data, _ exchange: Exchange) throws(Refusal) -> Reply {
+        guard exchange.account.id.bytes == copy else {
+            throw Refusal(
+                .notFound, "The store of this machine does not have the copy that was made of your own store.",
+                cause: "migrate.other-copy")
+        }
+        return .done
+    }
 
     private func present(_ exchange: Exchange) throws(Refusal) -> StoreImport {
         guard let present = exchange.session.attachment.withLock({ $0 as? StoreImport }) else {
@@ -76,6 +89,7 @@ extension Broker {
                     $0.items = UInt32(clamping: outcome.itemCount)
                     $0.registrations = UInt32(clamping: outcome.registrationCount)
                     $0.leftItems = UInt32(clamping: outcome.leftCount)
+                    $0.copy = outcome.part.bytes
                 }))
     }
 }

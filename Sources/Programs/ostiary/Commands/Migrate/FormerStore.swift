@@ -8,15 +8,26 @@ struct FormerStore {
     let location: UserDaemonLocation
     var folder: String { location.stateDirectory }
 
-    /// Says that the copy was made, and how many keys and items stayed behind.
+    /// A copy in the store of the machine.
+    struct Copy {
+        /// Which part of that store it is.
+        let id: Data
+        /// How many keys and items stayed behind.
+        let left: UInt32
+    }
+
+    /// Says that the copy was made. A daemon of the user's own removes it: what changes then is in no copy.
     private var copyMark: String { folder + "/copied" }
     /// Keeps a daemon of the user's own from starting here.
     private var migratedMark: String { folder + "/migrated" }
 
     init(_ location: UserDaemonLocation) { self.location = location }
 
+    /// Whether its removal has begun.
+    var isBeingRemoved: Bool { exists(migratedMark) }
+
     func requireStore() throws(CommandError) {
-        guard !exists(migratedMark) || copied != nil else {
+        guard !isBeingRemoved || copied != nil else {
             throw .notMigrated("Your own store was moved into the store of this machine already.")
         }
         guard copied != nil || exists(folder + "/vault.sqlite") else {
@@ -29,13 +40,17 @@ struct FormerStore {
         return unsafe lstat(path, &status) == 0
     }
 
-    /// How many keys and items stayed behind; nil when no copy was made.
-    var copied: UInt32? {
+    /// The copy that was made; nil when none was, or when the mark cannot be read.
+    var copied: Copy? {
         guard let data = FileManager.default.contents(atPath: copyMark) else { return nil }
-        return UInt32(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)) ?? .max
+        let words = String(decoding: data, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        guard words.count == 2, let left = UInt32(words[0]), let id = Data(base64Encoded: String(words[1])) else {
+            return nil
+        }
+        return Copy(id: id, left: left)
     }
 
-    func noteCopy(leaving count: UInt32) throws { try write("\(count)\n", to: copyMark) }
+    func note(_ copy: Copy) throws { try write("\(copy.left) \(copy.id.base64EncodedString())\n", to: copyMark) }
 
     /// Removes everything but the mark, which comes first: no daemon of the user's own starts with what is left of it.
     func remove() throws {

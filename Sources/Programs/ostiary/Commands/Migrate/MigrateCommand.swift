@@ -14,7 +14,8 @@ struct MigrateCommand: ParsableCommand {
             enclave, nor do the secrets of rights. Then it asks for your passcode, and copies keychain items, registered \
             programs and the passcode. The copy counts only when the machine's daemon has opened every object again; until \
             then both stores are as they were, and you can run the command again. At the end it asks whether your own store is \
-            removed. If keys or items stay in it, it is kept unless you give --leave-keys.
+            removed. If keys or items stay in it, it is kept unless you give --leave-keys. It is removed only while the machine's \
+            daemon still has the copy; otherwise the copy is made again.
 
             Your own daemon must not run: end it with `systemctl --user stop ostiaryd` or `pkill -u $USER -x ostiaryd`.
 
@@ -35,29 +36,49 @@ struct MigrateCommand: ParsableCommand {
         }
         let former = FormerStore(try DaemonLocation.ownOfCurrentUser())
         try former.requireStore()
-        if former.copied == nil { try copy(former) }
-        guard let copied = former.copied else { return }
-        guard copied == 0 || leaveKeys else {
+        let copy = try presentCopy(of: former) ?? copy(former)
+        guard copy.left == 0 || leaveKeys else {
             return StandardError.line(
-                "Your own store stays in \(former.folder.visibleName), because \(copied) keys and items did not come "
+                "Your own store stays in \(former.folder.visibleName), because \(copy.left) keys and items did not come "
                     + "along. Make them again in the store of this machine. Then run `ostiary migrate --leave-keys` to "
                     + "remove it.")
         }
-        let lost = copied > 0 ? ", with \(copied) keys and items that did not come along" : ""
+        let lost = copy.left > 0 ? ", with \(copy.left) keys and items that did not come along" : ""
         try Consent.require("This removes your own store in \(former.folder.quotedName) for good\(lost).", force)
+        // The administrator may have removed it while the question stood.
+        guard try OstiaryClient.shared.hasCopy(copy.id) else { throw Self.copyLost }
         try former.remove()
         StandardError.line("Removed your own store. The store of this machine has your objects.")
     }
 
-    private func copy(_ former: FormerStore) throws {
+    private static let copyLost = CommandError.notMigrated(
+        "The store of this machine no longer has the copy of your own store, so nothing was removed. Run the command again "
+            + "to copy your store.")
+
+    /// The copy of an earlier run, if the machine's store still has it.
+    private func presentCopy(of former: FormerStore) throws -> FormerStore.Copy? {
+        guard let copy = former.copied else { return nil }
+        guard try !OstiaryClient.shared.hasCopy(copy.id) else { return copy }
+        guard !former.isBeingRemoved else { throw Self.copyLostDuringRemoval }
+        StandardError.line("The store of this machine no longer has the copy that was made before. It is made again.")
+        return nil
+    }
+
+    private static let copyLostDuringRemoval = CommandError.notMigrated(
+        "The removal of your own store has begun, and the store of this machine no longer has its copy. Nothing more was "
+            + "removed. Ask the administrator for a backup of one of both.")
+
+    private func copy(_ former: FormerStore) throws -> FormerStore.Copy {
         let export = try StoreExport(of: former.location)
         do {
             let result = try copy(from: export)
             guard export.isComplete() else { throw Self.interrupted }
-            try former.noteCopy(leaving: result.left)
+            let copy = FormerStore.Copy(id: result.outcome.copy, left: result.left)
+            try former.note(copy)
             StandardError.line(
                 "Copied \(result.outcome.items) items and \(result.outcome.registrations) registered programs.")
             if result.hasPasscode { StandardError.line(Self.advice) }
+            return copy
         } catch {
             export.end()
             throw error
