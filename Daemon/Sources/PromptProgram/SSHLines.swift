@@ -39,7 +39,10 @@ extension PromptSSHFacts {
     }
 
     private var way: [PromptText.Fact] {
-        guard isForwarded else { return [] }
+        guard isForwarded else {
+            let text = "not known; another host may have asked"
+            return mayBeForwarded ? [PromptText.Fact(label: "Forwarded", text: text, isOfOstiary: true)] : []
+        }
         return [
             PromptText.Fact(label: "Forwarded", text: "yes; another host may have asked", isOfOstiary: true),
             PromptText.Fact(label: "By", text: shownForwarders, isOfOstiary: true),

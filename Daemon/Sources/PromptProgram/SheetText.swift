@@ -173,6 +173,8 @@ public struct SheetText {
         if ssh.isForwarded {
             facts.append(fact("Forwarded", phrases("yes; another host may have asked")))
             facts.append(fact("By", PhraseBook.isolatedPath(ssh.shownForwarders)))
+        } else if ssh.mayBeForwarded {
+            facts.append(fact("Forwarded", phrases("not known; another host may have asked")))
         }
         return facts
     }

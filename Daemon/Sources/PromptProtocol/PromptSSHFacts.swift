@@ -22,18 +22,21 @@ public struct PromptSSHFacts: Codable, Equatable, Sendable {
     public let hostName: HostName?
     /// The fingerprints of the hosts that a forwarded agent came over, in the order of the way from this machine. Each of them could have asked.
     public let forwarders: [DisplayText]
+    /// Whether another host may have asked though nobody says so: the program can forward an agent, and has proved no host.
+    public let mayBeForwarded: Bool
 
     /// Whether another host could have asked, over a forwarded agent.
     public var isForwarded: Bool { !forwarders.isEmpty }
 
     public init(
         _ purpose: Purpose, signingKey: DisplayText? = nil, hostKey: DisplayText?, hostName: HostName?,
-        forwarders: [DisplayText] = []
+        forwarders: [DisplayText] = [], mayBeForwarded: Bool = false
     ) {
         self.purpose = purpose
         self.signingKey = signingKey
         self.hostKey = hostKey
         self.hostName = hostName
         self.forwarders = forwarders
+        self.mayBeForwarded = mayBeForwarded
     }
 }

@@ -27,14 +27,18 @@ struct SSHFacts {
             subject.purpose, signingKey: key.shownFingerprint.map { DisplayText(fact: $0) },
             hostKey: host.map { DisplayText(fact: $0.description) },
             hostName: isLogin ? Self.name(pinned: pinnedName, claimed: hostName) : nil,
-            forwarders: forwarders.map { DisplayText(fact: $0) })
+            forwarders: forwarders.map { DisplayText(fact: $0) }, mayBeForwarded: request.mayBeForwarded)
         let place = subject.destination
-        isPlaceKnown = place != nil
-        destination = ExactName(
-            (forwarders.isEmpty ? "" : "forwarded by \(forwarders.joined(separator: " ")) to ")
-                + (place ?? Self.unknownPlace))
+        // A host behind the client can compose the signed bytes, so what they name is where that host logs in, and not the client.
+        isPlaceKnown = place != nil && !request.mayBeForwarded
+        let over =
+            request.mayBeForwarded
+            ? "perhaps forwarded to "
+            : forwarders.isEmpty ? "" : "forwarded by \(forwarders.joined(separator: " ")) to "
+        destination = ExactName(over + (place ?? Self.unknownPlace))
         operation = Self.operation(of: request)
-        let way = forwarders.last.map { ["forwarded by \($0)"] } ?? []
+        let way =
+            request.mayBeForwarded ? ["perhaps forwarded"] : forwarders.last.map { ["forwarded by \($0)"] } ?? []
         let signer = key.shownFingerprint.map { ["by the key \($0)"] } ?? []
         // The client chooses the user and the namespace, and the log cuts a long text.
         details = (way + signer + subject.details).joined(separator: ", ")

@@ -16,7 +16,8 @@ package struct SSHSigning {
     /// The data as the question shows it.
     package let shown: PromptSignedData
     /// Where the signature goes: the fingerprint of the host's key, `namespace:` and the name of an SSH signature, or `an unknown place`.
-    /// Where other hosts could have asked, `forwarded by `, their fingerprints and ` to ` stand before it.
+    /// Where other hosts could have asked, `forwarded by `, their fingerprints and ` to ` stand before it, or `perhaps forwarded to ` where
+    /// nothing tells whether they did.
     package let destination: ExactName
     /// Whether ``destination`` tells where the signature goes. No lease is offered where it does not: it would serve any place.
     package let isPlaceKnown: Bool

@@ -1,10 +1,12 @@
 import AccessControl
 import Crypto
+import ExactNames
 import Foundation
 import GRDB
 import OstiaryMessages
 import Owners
 import PromptProtocol
+import ProtectedObjects
 import SSHFormats
 import SecretMemory
 import StoreTestSupport
@@ -402,6 +404,33 @@ struct SSHSigningTests {
         #expect(try questions(second, right, context) == 1)
         #expect(try questions(Data("anything".utf8), right, context) == 1)
         #expect(try questions(Data("anything".utf8), right, context, [hop.binding(3, forwarding: true)]) == 1)
+    }
+
+    @Test
+    func `what another host may have asked for, over an ssh that binds nothing, is shown so and has no known place`()
+        throws
+    {
+        let key = P256.Signing.PrivateKey().publicKey.x963Representation
+        let login = try SSHBytes.login(1, by: key, to: home)
+        for (data, place) in [(login, try fingerprint(of: home)), (SSHBytes.signature("git"), "namespace:git")] {
+            let input = SecretBytes(data)
+            for mayForward in [false, true] {
+                let signing = try SSHSigning(
+                    UnconfirmedSSHSigning(WireSSHSignRequest(), input: input, clientMayForward: mayForward),
+                    by: SSHKey(x963: key, constraints: nil))
+                let destination = ExactName(mayForward ? "perhaps forwarded to \(place)" : place)
+                // A lease for the host or the namespace is for another destination, and none is offered.
+                #expect(signing.destination == destination && signing.isPlaceKnown == !mayForward)
+                let digest = Data(SHA256.hash(data: data))
+                #expect(
+                    signing.purpose
+                        == (mayForward
+                            ? .sshOnce(digest: digest, destination: destination) : .ssh(destination: destination)))
+                guard case .ssh(let facts) = signing.shown.form else { throw TestClient.UnexpectedAnswer() }
+                #expect(facts.mayBeForwarded == mayForward && !facts.isForwarded)
+                #expect(signing.details.contains("perhaps forwarded") == mayForward)
+            }
+        }
     }
 
     @Test func `an answer for SSH permits no other use of a right that is not for SSH alone`() throws {

@@ -211,33 +211,45 @@ struct LeaseTests {
 
     // MARK: uses of others
 
+    /// Requires that the last record of `event` is a refusal by the lease.
+    private func expectRefused(
+        _ event: String = "sign", by lease: WireLease, because reason: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let record = try #require(try records(event).last, sourceLocation: location)
+        #expect(record.result == "refused" && record.reason == reason, sourceLocation: location)
+        #expect(record.leaseID == lease.leaseID, sourceLocation: location)
+    }
+
     @Test func `another program has no part in it`() throws {
         let lease = try grant { $0.program = "/usr/bin/agent" }
         #expect(try signature() == "notAuthorized lease.other-program")
-        let refused = try #require(try records("sign").last)
-        #expect(refused.result == "refused" && refused.reason == "lease.other-program")
-        #expect(refused.leaseID == lease.leaseID)
+        try expectRefused(by: lease, because: "lease.other-program")
     }
 
-    @Test func `another door, object, operation or destination is refused, each with its cause`() throws {
+    @Test func `another door, object, operation or destination is refused and recorded, each with its cause`() throws {
         let other = try client.create("others", Self.control(GrantLimits(hardSeconds: 60)))
-        try grant { $0.through.door = "/usr/bin/door" }
+        let throughDoor = try grant { $0.through.door = "/usr/bin/door" }
         #expect(try signature() == "notAuthorized lease.other-door")
+        try expectRefused(by: throughDoor, because: "lease.other-door")
         try client.revokeLeases(nil)
-        try grant([other])
+        let ofOther = try grant([other])
         #expect(try signature() == "notAuthorized lease.other-object")
-        try grant { $0.destinations = ["SHA256:abc"] }
+        try expectRefused(by: ofOther, because: "lease.other-object")
+        let elsewhere = try grant { $0.destinations = ["SHA256:abc"] }
         #expect(try signature() == "notAuthorized lease.other-destination")
+        try expectRefused(by: elsewhere, because: "lease.other-destination")
 
         let ordinary = try client.create(
             "ordinary", AccessControl(availability: .whenUnlocked, using: .passcode), secret: "s")
-        try grant([ordinary]) { $0.operations = ["sign"] }
+        let signing = try grant([ordinary]) { $0.operations = ["sign"] }
         let context = try client.openContext()
         try client.authorize(rightID: ordinary.rightID, in: context, interactive: false)
         #expect(try client.sign(ordinary, in: context))
         #expect(
             try refusal { _ = try client.secret(of: ordinary, in: context) }
                 == "notAuthorized lease.other-operation")
+        try expectRefused("read", by: signing, because: "lease.other-operation")
     }
 
     @Test func `if somebody can be asked, the person is asked as without a lease`() throws {
@@ -254,19 +266,22 @@ struct LeaseTests {
     // MARK: ends
 
     @Test func `ends by time, without a use, and by the object's own limit`() throws {
-        try grant { $0.hardSeconds = 10 }
+        let short = try grant { $0.hardSeconds = 10 }
         fixture.clock.advance(by: .seconds(9))
         #expect(try signature() == nil)
         fixture.clock.advance(by: .seconds(1))
         #expect(try signature() == "notAuthorized lease.expired")
-        try grant { ($0.hardSeconds, $0.idleSeconds) = (100, 5) }
+        try expectRefused(by: short, because: "lease.expired")
+        let idle = try grant { ($0.hardSeconds, $0.idleSeconds) = (100, 5) }
         fixture.clock.advance(by: .seconds(5))
         #expect(try signature() == "notAuthorized lease.expired-idle")
+        try expectRefused(by: idle, because: "lease.expired-idle")
         let brief = try client.create("brief", Self.control(GrantLimits(hardSeconds: 20)))
         let lease = try grant([brief])
         #expect(lease.secondsLeft == 20, "an object's own limit is told")
         fixture.clock.advance(by: .seconds(20))
         #expect(try signature(brief) == "notAuthorized lease.object-limit")
+        try expectRefused(by: lease, because: "lease.object-limit")
         #expect(try ends() == ["lease.expired", "lease.expired-idle", "lease.object-limit"])
     }
 
