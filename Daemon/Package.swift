@@ -602,8 +602,9 @@ let package = Package(
         .testTarget(
             name: "AssociationTests",
             dependencies: [
-                "AssociationFiles", "Callers", "ExactNames", "HelperProcesses", "HelperTestSupport", "Prompting",
-                "StoreTestSupport", "ostiary-association", shared,
+                "AssociationFiles", "Authenticators", "Broker", "Callers", "ExactNames", "HelperProcesses",
+                "HelperTestSupport", "Prompting", "Refusals", "StoreTestSupport", "TerminalTestSupport",
+                "ostiary-association", shared,
             ],
             exclude: ["association-server.py"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.

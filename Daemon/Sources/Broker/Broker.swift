@@ -45,7 +45,7 @@ package final class Broker: RequestHandler {
     var sessions: SessionRegistry { services.registry }
     let credentials: CredentialQuota
     let authenticators: CredentialAuthenticators
-    let associations: Associations
+    let associations: AssociationLookups
     /// Follows the sessions of all owners; nil where one owner is served, and before somebody asks for it.
     let sharedLogind = Mutex<SharedLogind?>(nil)
 
@@ -54,10 +54,11 @@ package final class Broker: RequestHandler {
         credentials = CredentialQuota(limits.credentials)
         let configuration = opened.configuration
         self.authenticators = authenticators
-        associations = Associations(
-            configuration.helpers.association, folder: configuration.associationsDirectory,
-            trustedUserID: configuration.associationsUserID, server: configuration.associationServer,
-            log: opened.log)
+        associations = AssociationLookups(
+            Associations(
+                configuration.helpers.association, folder: configuration.associationsDirectory,
+                trustedUserID: configuration.associationsUserID, server: configuration.associationServer,
+                log: opened.log), limits.associations)
         services = SessionServices(
             owners: opened.owners, facts: configuration.facts, limits: limits, clock: opened.clock,
             contextLifetime: configuration.contextLifetime, isEnclaveImmediate: opened.shared.enclave.isImmediate,

@@ -21,6 +21,9 @@ package struct SessionLimits: Equatable, Sendable {
     let itemWatches: ShareLimits
     /// Passwords that programs leave in contexts. Each takes at most a cell of 1,024 bytes in locked memory.
     package let credentials: ShareLimits
+    /// Domains that are asked for their association files at once. Each costs a process, and for the whole machine a connection of the few
+    /// that `ostiary-association.socket` admits. A domain's server that does not answer holds it for ten seconds.
+    package let associations: ShareLimits
 
     // MARK: of all connections
 
@@ -35,7 +38,8 @@ package struct SessionLimits: Equatable, Sendable {
         watches: ShareLimits(ofProgram: 32, total: 128),
         clients: ShareLimits(ofProgram: 32, total: 128),
         itemWatches: ShareLimits(ofProgram: 16, total: 64),
-        credentials: ShareLimits(ofProgram: 256, total: 1024))
+        credentials: ShareLimits(ofProgram: 256, total: 1024),
+        associations: ShareLimits(ofProgram: 4, total: 16))
 
     /// As many descriptors as the limits of one user are made for.
     private static let descriptorCountOfOneUser = 1024
@@ -60,7 +64,11 @@ package struct SessionLimits: Equatable, Sendable {
             clients: shared(ofOneUser.clients), itemWatches: shared(ofOneUser.itemWatches),
             // Locked memory does not grow with the descriptors.
             credentials: ShareLimits(
-                ofProgram: 64, ofOwner: ofOneUser.credentials.total / usersAtLeast, total: ofOneUser.credentials.total))
+                ofProgram: 64, ofOwner: ofOneUser.credentials.total / usersAtLeast, total: ofOneUser.credentials.total),
+            // Nor do the processes at the socket of `ostiary-association`.
+            associations: ShareLimits(
+                ofProgram: 2, ofOwner: ofOneUser.associations.total / usersAtLeast,
+                total: ofOneUser.associations.total))
     }
 
     /// The part of `count` that so many descriptors bear.

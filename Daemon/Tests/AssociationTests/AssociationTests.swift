@@ -160,6 +160,17 @@ struct AssociationTests {
     }
 }
 
+extension Associations {
+    /// As the daemon gets it for a program that has a share left.
+    fileprivate func verdict(
+        on relyingParty: RelyingPartyIdentifier, for application: ExactName, at now: Duration,
+        until cancellation: PromptCancellation
+    ) -> AssociationVerdict {
+        knownVerdict(on: relyingParty, for: application, at: now)
+            ?? askDomain(relyingParty, about: application, at: now, until: cancellation)
+    }
+}
+
 /// The server as a process. It ends with the test.
 final class AssociationServerProcess {
     let folder: TestFolder

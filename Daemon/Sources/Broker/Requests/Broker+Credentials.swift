@@ -143,7 +143,9 @@ extension Broker {
             throw .programNotRegisteredForDomain
         }
         let verdict = try asking.cancellation.endingQuestion { prompt throws(Refusal) in
-            associations.verdict(on: relyingParty, for: applicationID, at: clock.now().time, until: prompt)
+            try associations.verdict(
+                on: relyingParty, for: applicationID, of: exchange.caller.program.ofOwner, at: clock.now().time,
+                until: prompt)
         }
         try asking.cancellation.check()
         if let refusal = Refusal.association(verdict) { throw refusal }

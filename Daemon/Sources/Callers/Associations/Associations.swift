@@ -39,20 +39,31 @@ package final class Associations: Sendable {
         self.helper = AssociationHelper(road: helper, server: server, log: log)
     }
 
-    /// Says whether `relyingParty` confirms the program. Blocks while a domain is asked.
+    /// The verdict of the administrator's file, or of a remembered yes; nil when the domain must be asked.
+    ///
+    /// - Parameter now: CLOCK_BOOTTIME.
+    package func knownVerdict(
+        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, at now: Duration
+    ) -> AssociationVerdict? {
+        if let verdict = administrator.verdict(on: relyingParty, for: applicationID) { return verdict }
+        let subject = Subject(relyingParty: relyingParty, applicationID: applicationID)
+        return isConfirmed(subject, at: now) ? .associated : nil
+    }
+
+    /// Asks the domain whether it confirms the program, and remembers a yes. To be called where ``knownVerdict(on:for:at:)`` is
+    /// nil. Blocks until the domain's server has answered or its time is over.
     ///
     /// - Parameters:
     ///   - now: CLOCK_BOOTTIME.
     ///   - cancellation: ends the wait.
-    package func verdict(
-        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, at now: Duration,
+    package func askDomain(
+        _ relyingParty: RelyingPartyIdentifier, about applicationID: ExactName, at now: Duration,
         until cancellation: PromptCancellation
     ) -> AssociationVerdict {
-        if let verdict = administrator.verdict(on: relyingParty, for: applicationID) { return verdict }
-        let subject = Subject(relyingParty: relyingParty, applicationID: applicationID)
-        if isConfirmed(subject, at: now) { return .associated }
         let verdict = helper.verdict(on: relyingParty, for: applicationID, until: cancellation)
-        if verdict == .associated { remember(subject, at: now) }
+        if verdict == .associated {
+            remember(Subject(relyingParty: relyingParty, applicationID: applicationID), at: now)
+        }
         return verdict
     }
 
