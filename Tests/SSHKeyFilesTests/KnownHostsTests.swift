@@ -65,6 +65,34 @@ struct KnownHostsTests {
         #expect(known.name(of: first).isEmpty)
     }
 
+    @Test func `a key that one file revokes is no host's in the other files either, and has no name`() throws {
+        try folder.run(
+            "ssh-keygen",
+            ["-q", "-s", folder.path("first"), "-I", "id", "-h", "-n", "b.example.org", folder.path("second.pub")])
+        let certificate = try folder.publicKey("second-cert")
+        // The last line of the first file has no end.
+        let hosts = Data("a.example.org \(first.line)\nb.example.org \(second.line)".utf8)
+        let revocation = Data("@revoked elsewhere.example \(second.line)\n".utf8)
+        for files in [[hosts, revocation], [revocation, hosts], [revocation + hosts]] {
+            let known = KnownHosts(files: files)
+            #expect(known.keys(of: "b.example.org").isEmpty && known.hostKeys(of: "b.example.org").isEmpty)
+            #expect(known.hostKeys(of: "*.example.org").map(\.key) == [first])
+            #expect(known.name(of: second).isEmpty && known.name(of: certificate).isEmpty)
+            #expect(known.name(of: first) == "a.example.org")
+        }
+        let known = KnownHosts(files: [hosts, Data()])
+        #expect(known.hostKeys(of: "*.example.org").map(\.key) == [first, second])
+        #expect(known.name(of: second) == "b.example.org" && known.name(of: certificate) == "b.example.org")
+    }
+
+    @Test func `a revoked key has no name`() {
+        let line = "b.example.org \(second.line)\n"
+        #expect(KnownHosts(Data(line.utf8)).name(of: second) == "b.example.org")
+        for text in [line + "@revoked * \(second.line)\n", "@revoked b.example.org \(second.line)\n" + line] {
+            #expect(KnownHosts(Data(text.utf8)).name(of: second).isEmpty, "\(text)")
+        }
+    }
+
     @Test func `a pattern finds the hosts whose names can be read`() {
         let known = KnownHosts(Data("a.example.org \(first.line)\nb.example.com \(second.line)\n".utf8))
         #expect(known.hostKeys(of: "*.example.org").map(\.name) == ["a.example.org"])

@@ -6,7 +6,7 @@ package import UnixSocket
 /// looks again by itself and believes none of it.
 struct ClientProcess: Equatable {
     let id: Int32
-    /// The name of the executable that the kernel keeps, at most 15 bytes.
+    /// The name that the kernel keeps, at most 15 bytes: the executable's, until the process gives itself another one.
     let name: String
     let parent: Int32
     let session: Int32
@@ -75,10 +75,29 @@ struct ClientProcess: Equatable {
         return terminal
     }
 
-    /// Whether it is named like a shell. A shell that runs a helper for a program says nothing about that program.
-    var isShell: Bool { Self.shells.contains(name) }
+    /// Whether it executes a shell of the machine. A shell that runs a helper for a program says nothing about that program.
+    ///
+    /// The name is the process's own word (PR_SET_NAME), so the file must be a shell's, too. Read while a pidfd is held, and before the
+    /// parent is compared.
+    var isShell: Bool {
+        var file = ostiary_file_identity()
+        guard isNamedLikeShell, let fileName = Self.executedName(of: id),
+            unsafe ostiary_identify(AT_FDCWD, "/proc/\(id)/exe", &file) == 0
+        else { return false }
+        return Self.isShell(file: fileName, owner: file.owner, mode: file.mode)
+    }
+
+    var isNamedLikeShell: Bool { Self.shells.contains(name) }
+
+    /// Whether an executed file is a shell of the machine: it is called like one, and root alone may write it. A user's own file can have
+    /// any name.
+    static func isShell(file name: String, owner: UInt32, mode: UInt32) -> Bool {
+        (shells.contains(name) || shellFiles.contains(name)) && owner == 0 && mode & 0o022 == 0
+    }
 
     private static let shells: Set = ["ash", "bash", "busybox", "dash", "fish", "ksh", "mksh", "sh", "yash", "zsh"]
+    /// Further files to which the links `ksh` and `sh` of distributions lead.
+    private static let shellFiles: Set = ["ksh93", "lksh", "mksh-static"]
 }
 
 /// The program behind a helper that other software starts for one question: git, docker or age.
@@ -97,7 +116,14 @@ package struct ParentClient: Sendable {
     ///
     /// - Throws: `noParent` when the starting process has ended.
     package static func ofThisProcess() throws(DoorFailure) -> ParentClient {
-        guard var found = Held(getppid(), below: getpid()) else { throw .noParent }
+        try ofProcess(getpid(), startedBy: getppid())
+    }
+
+    /// The same for any process.
+    ///
+    /// - Parameter parent: the process that started it.
+    static func ofProcess(_ id: Int32, startedBy parent: Int32) throws(DoorFailure) -> ParentClient {
+        guard var found = Held(parent, below: id) else { throw .noParent }
         // A shell whose parent cannot be held is named itself.
         while found.isPassed, let above = Held(found.status.parent, below: found.status.id),
             above.status.session == found.status.session
@@ -109,20 +135,20 @@ package struct ParentClient: Sendable {
             terminal: found.status.openTerminal())
     }
 
-    /// A process above this one, and a descriptor that no other process can take over.
+    /// A process above the helper, and a descriptor that no other process can take over.
     private struct Held {
         let process: SharedDescriptor
         let status: ClientProcess
+        /// Whether the process above it is looked at instead.
+        let isPassed: Bool
 
-        /// Nil when `id` is not the parent of `child`. The parent is compared once its descriptor is there: until then it can end, and
-        /// another process can have its number.
+        /// Nil when `id` is not the parent of `child`. The parent is compared once its descriptor is there and all else was read: until
+        /// then it can end, and another process can have its number.
         init?(_ id: Int32, below child: Int32) {
-            guard id > 1, let process = ClientProcess.hold(id), let status = ClientProcess(id),
-                ClientProcess(child)?.parent == id
-            else { return nil }
-            (self.process, self.status) = (process, status)
+            guard id > 1, let process = ClientProcess.hold(id), let status = ClientProcess(id) else { return nil }
+            let isPassed = status.id != status.session && status.isShell
+            guard ClientProcess(child)?.parent == id else { return nil }
+            (self.process, self.status, self.isPassed) = (process, status, isPassed)
         }
-
-        var isPassed: Bool { status.isShell && status.id != status.session }
     }
 }

@@ -24,14 +24,10 @@ package struct KnownHostsFiles: Sendable {
     }
 
     /// Reads the files now. One that is missing, unreadable or too large has no lines.
-    package func read() -> [KnownHosts] {
-        paths.compactMap { path in Self.contents(of: path).map(KnownHosts.init) }
-    }
+    package func read() -> KnownHosts { KnownHosts(files: paths.compactMap { Self.contents(of: $0) }) }
 
-    /// The name that a file has for a host's key; empty when none has one.
-    package func name(of key: SSHPublicKey) -> String {
-        read().lazy.map { $0.name(of: key) }.first { !$0.isEmpty } ?? ""
-    }
+    /// The name that a file has for a host's key; empty when none has one, or one of them revokes the key.
+    package func name(of key: SSHPublicKey) -> String { read().name(of: key) }
 
     private static func contents(of path: String) -> Data? {
         // A pipe in the file's place must not hold up a signature.

@@ -2,7 +2,7 @@ import Crypto
 package import Foundation
 package import SSHFormats
 
-/// The lines of a `known_hosts` file (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT).
+/// The lines of `known_hosts` files (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). A key that one of them revokes is no host's key in any of them.
 package struct KnownHosts: Sendable {
     /// A line that could be read.
     package struct Entry: Sendable, Equatable {
@@ -16,13 +16,20 @@ package struct KnownHosts: Sendable {
         package let key: SSHPublicKey
     }
 
-    package private(set) var entries: [Entry] = []
+    package let entries: [Entry]
+    /// The revoked keys' blobs, without certificates.
+    private let revoked: Set<Data>
 
     /// Reads a file. Lines of a form or with a key that is not known are passed over, as ssh does.
-    package init(_ text: Data) {
-        for line in text.split(separator: UInt8(ascii: "\n")) {
-            if let entry = Self.entry(line) { entries.append(entry) }
+    package init(_ text: Data) { self.init(files: [text]) }
+
+    /// Reads several files, in the order in which ssh looks into them.
+    package init(files: [Data]) {
+        let entries: [Entry] = files.flatMap { text in
+            text.split(separator: UInt8(ascii: "\n")).compactMap { Self.entry($0) }
         }
+        self.entries = entries
+        revoked = Set(entries.filter { $0.marker == .revoked }.map(\.key.plainBlob))
     }
 
     private static func entry(_ line: Data) -> Entry? {
@@ -47,8 +54,7 @@ package struct KnownHosts: Sendable {
     ///
     /// - Parameter name: as ssh writes it: `[NAME]:PORT` for another port than 22.
     package func keys(of name: String) -> [SSHPublicKey] {
-        let revoked = entries.filter { $0.marker == .revoked }.map(\.key)
-        return entries.filter { $0.marker == .none && $0.isName(name) && !revoked.contains($0.key) }.map(\.key)
+        standing.filter { $0.isName(name) }.map(\.key)
     }
 
     /// A key of a host, and its name; of a hashed line the name that was looked for.
@@ -63,21 +69,24 @@ package struct KnownHosts: Sendable {
             return keys(of: pattern).map { HostKey(key: $0, name: pattern) }
         }
         let wanted = Data(pattern.lowercased().utf8)
-        let revoked = entries.filter { $0.marker == .revoked }.map(\.key)
-        return entries.filter { $0.marker == .none && !revoked.contains($0.key) }.compactMap { entry in
+        return standing.compactMap { entry in
             entry.readableNames.first { NamePattern.matches($0.lowercased().utf8, wanted) }.map {
                 HostKey(key: entry.key, name: $0)
             }
         }
     }
 
-    /// The first readable name of a host's key: that of a line without hashing and without patterns; empty when there is none.
+    /// The first readable name of a host's key: that of a line without hashing and without patterns; empty when there is none, and for a
+    /// revoked key.
     package func name(of key: SSHPublicKey) -> String {
-        for entry in entries where entry.marker == .none && entry.key.isSameKey(as: key) {
+        for entry in standing where entry.key.isSameKey(as: key) {
             if let name = entry.readableNames.first { return name }
         }
         return ""
     }
+
+    /// The lines of hosts whose keys are not revoked.
+    private var standing: [Entry] { entries.filter { $0.marker == .none && !revoked.contains($0.key.plainBlob) } }
 }
 
 extension KnownHosts.Entry {

@@ -15,10 +15,10 @@ struct AgentService {
 
     /// - Parameter isQuiet: whether nobody reads standard error.
     init(
-        _ place: AgentPlace, _ options: AgentServer.Options, lifetime: UInt32?, isQuiet: Bool, endsWithParent: Bool
+        _ place: AgentPlace, _ options: AgentServer.Options, knownHosts files: KnownHostsFiles, lifetime: UInt32?,
+        isQuiet: Bool, endsWithParent: Bool
     ) {
         (self.place, self.options, self.endsWithParent) = (place, options, endsWithParent)
-        let files = KnownHostsFiles.ofCurrentUser
         core = AgentCore(
             lifetime: lifetime, hostName: { files.name(of: $0) },
             time: { UInt64(max(0, Glibc.time(nil))) },

@@ -42,6 +42,7 @@ struct Background {
         if let lifetime = program.lifetime { arguments += ["-t", "\(lifetime)"] }
         if let upstream = program.upstream { arguments += ["--upstream", upstream] }
         if program.noStore { arguments.append("--no-store") }
+        for path in program.knownHostsPaths { arguments += ["--known-hosts", path] }
         let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
         var process: pid_t = 0
         let descriptors: [CInt] = [-1, -1, -1, socket.number]

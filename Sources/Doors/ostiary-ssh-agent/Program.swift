@@ -56,6 +56,10 @@ struct Program: ParsableCommand {
     var upstream: String?
     @Flag(help: "Serve only keys of ssh-add and --upstream, and ask Ostiary nothing.") var noStore = false
 
+    /// Files with names of hosts, in the place of the user's and the machine's, for tests. A name is this program's word anyway, and the question
+    /// says that nobody checked it.
+    @Option(name: .customLong("known-hosts"), help: .private) var knownHostsPaths: [String] = []
+
     /// What a process in the background serves: its descriptor 3, which is bound to this path.
     @Option(name: .customLong("serve-inherited"), help: .private) var inheritedPath: String?
     /// The folder that was made for the socket.
@@ -111,9 +115,10 @@ struct Program: ParsableCommand {
     private func serve(_ place: AgentPlace) throws {
         var options = AgentServer.Options()
         (options.usesStore, options.upstream) = (!noStore, upstream)
+        let files = knownHostsPaths.isEmpty ? KnownHostsFiles.ofCurrentUser : KnownHostsFiles(knownHostsPaths)
         try AgentService(
-            place, options, lifetime: lifetime.flatMap { $0 == 0 ? nil : $0 }, isQuiet: inheritedPath != nil,
-            endsWithParent: endsWithParent
+            place, options, knownHosts: files, lifetime: lifetime.flatMap { $0 == 0 ? nil : $0 },
+            isQuiet: inheritedPath != nil, endsWithParent: endsWithParent
         ).run()
     }
 }

@@ -6,38 +6,18 @@ import Testing
 /// kernel's side of the device.
 @Suite("Passkeys for browsers, end to end", .serialized)
 struct PasskeyServingTests {
-    private static let id = "org.example.hid"
-    private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent()
-
     private let daemon: PrivateDaemon
-    private let door: ProgramCopy
+    private let browser: BrowserStage
+    private var door: ProgramCopy { browser.door }
 
     init() throws {
         daemon = try PrivateDaemon(.withPasscode)
-        door = try ProgramCopy(of: "hid-on-descriptor", as: "door", in: daemon)
+        browser = try BrowserStage(in: daemon)
     }
 
-    private func register(_ options: String...) throws {
-        let run = try PlayedTerminal(
-            BuiltProgram.named("ostiary"), ["app", "register", door.url.path, "--id", Self.id] + options,
-            answers: [PrivateDaemon.passcode], in: daemon)
-        try #require(run.status == 0, "\(run.screen)")
-    }
+    private func register(_ options: String...) throws { try browser.register(options) }
 
-    private func play(_ scene: String) throws {
-        let python = Self.package.appendingPathComponent("RelyingParty/.build/witnesses/bin/python3")
-        try #require(
-            FileManager.default.isExecutableFile(atPath: python.path),
-            "This test needs the Python package fido2. Run script/setup test.")
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-            "Clients/browser.py")
-        let command = [BuiltProgram.named("ostiary").path, BuiltProgram.named("ostiaryd").path]
-        let folders = ["--runtime-directory", daemon.runtimeDirectory, "--state-directory", daemon.stateDirectory]
-        let run = try UnattendedRun(
-            python, ["-B", script.path, door.url.path, PrivateDaemon.passcode, scene] + command + folders, in: daemon)
-        #expect(run.status == 0, "\(run.output)")
-    }
+    private func play(_ scene: String) throws { try browser.play(scene) }
 
     /// What the door says when it may not serve.
     private func refusal() throws -> String {
@@ -80,7 +60,7 @@ struct PasskeyServingTests {
 
     @Test func `the owner sees that a program becomes a browser`() throws {
         let run = try PlayedTerminal(
-            BuiltProgram.named("ostiary"), ["app", "register", door.url.path, "--id", Self.id, "--browser"],
+            BuiltProgram.named("ostiary"), ["app", "register", door.url.path, "--id", BrowserStage.id, "--browser"],
             answers: [PrivateDaemon.passcode], in: daemon)
         #expect(run.shows("let it use passkeys of this machine for any domain, as a browser"), "\(run.screen)")
         let list = try UnattendedRun(BuiltProgram.named("ostiary"), ["app", "list", "--json"], in: daemon)

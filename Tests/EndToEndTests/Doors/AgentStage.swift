@@ -41,11 +41,11 @@ final class AgentStage {
 
     deinit { endAgent() }
 
-    /// - Parameter arguments: besides the socket.
+    /// - Parameter arguments: besides the socket and the files of known hosts.
     func startAgent(_ arguments: String...) throws {
         let process = Process()
         process.executableURL = BuiltProgram.named("ostiary-ssh-agent")
-        process.arguments = ["-d", "-a", socket] + arguments
+        process.arguments = ["-d", "-a", socket] + knownHostsOptions + arguments
         process.environment = daemon.environment
         let log = daemon.path("agent.log")
         try Data().write(to: URL(fileURLWithPath: log))
@@ -132,6 +132,18 @@ final class AgentStage {
               ProxyCommand '\(daemon.path(server))' -i -f '\(daemon.path(settings))'
 
             """)
+    }
+
+    /// Has the agent and `ostiary ssh` read the hosts of this stage, and a second file, which ssh itself does not read. The person's own
+    /// files are found by the account, not by HOME.
+    var knownHostsOptions: [String] {
+        ["known", "known2"].flatMap { ["--known-hosts", daemon.path(sshFile($0))] }
+    }
+
+    /// Revokes a host's key in the second file.
+    func revokeKey(ofHost name: String) throws {
+        let key = try text(sshFile("host-\(name).pub"))
+        try append(sshFile("known2"), "@revoked * \(key)")
     }
 
     /// The name of one of ssh's files, for ``text(_:)`` and the others.

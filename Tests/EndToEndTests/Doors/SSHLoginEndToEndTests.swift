@@ -1,6 +1,7 @@
 import DaemonTestSupport
 import Foundation
 import Glibc
+import SSHFormats
 import Testing
 
 /// Real ssh, a real server and the real daemon, with the agent between them.
@@ -20,22 +21,56 @@ struct SSHLoginEndToEndTests {
     /// Makes a key in the enclave that may log in.
     private func create(_ name: String, _ options: String...) throws {
         let made = try stage.play(
-            [BuiltProgram.named("ostiary").path, "ssh", "create", name, "--require", "passcode"] + options)
+            [BuiltProgram.named("ostiary").path, "ssh", "create", name, "--require", "passcode"]
+                + stage.knownHostsOptions + options)
         #expect(made.status == 0, "\(made.screen)")
         try stage.authorize(try #require(stage.publicKeys().first { $0.hasSuffix(" \(name)") }))
     }
 
-    private var user: String { String(cString: getpwuid(getuid()).pointee.pw_name) }
+    /// The parts of a question for a login to `one.example`, whose name the agent tells.
+    private var partsOfQuestion: [String] {
+        get throws {
+            let user = String(cString: getpwuid(getuid()).pointee.pw_name)
+            let fingerprint = try stage.fingerprint(ofHost: "one.example")
+            return [
+                "/usr/bin/ssh", "ostiary-ssh-agent", "Signs a login as “\(user)” (ssh-connection)",
+                "Host key \(fingerprint)", "Host “one.example”, not checked",
+            ]
+        }
+    }
 
-    @Test func `a login asks with user, host key and program, and the list asks nobody`() throws {
+    @Test func `a login asks with user, host key, the host's unchecked name and program, and the list asks nobody`()
+        throws
+    {
         try create("work")
         let listed = try stage.runAlone(["/usr/bin/ssh-add", "-L"])
         #expect(listed.status == 0 && listed.output.contains("ecdsa-sha2-nistp256") && listed.output.contains(" work"))
         let login = try stage.login("one.example", answers: [Self.passcode])
         #expect(login.status == 0 && login.shows("logged in"), "\(login.screen)\(stage.agentLog)")
-        for part in ["/usr/bin/ssh", "ostiary-ssh-agent", user, try stage.fingerprint(ofHost: "one.example")] {
-            #expect(login.shows(part), "\(part) in \(login.screen)")
-        }
+        for part in try partsOfQuestion { #expect(login.shows(part), "\(part) in \(login.screen)") }
+    }
+
+    @Test func `a key that was pinned by a host's name asks with that name as the person's`() throws {
+        try create("named", "--host", "one.example")
+        let login = try stage.login("one.example", answers: [Self.passcode])
+        #expect(login.status == 0, "\(login.screen)\(stage.agentLog)")
+        #expect(login.shows("Host “one.example”, as you named it"), "\(login.screen)")
+    }
+
+    @Test func `a host's key that another file revokes is not pinned by name, and the question has no name for it`()
+        throws
+    {
+        try create("work")
+        try stage.revokeKey(ofHost: "one.example")
+        let fingerprint = try stage.fingerprint(ofHost: "one.example")
+        let login = try stage.login("one.example", answers: [Self.passcode])
+        #expect(login.status == 0 && login.shows("Host key \(fingerprint)"), "\(login.screen)\(stage.agentLog)")
+        #expect(!login.shows("Host “"), "\(login.screen)")
+        let pinned = try stage.play(
+            [BuiltProgram.named("ostiary").path, "ssh", "create", "named", "--require", "passcode"]
+                + stage.knownHostsOptions + ["--host", "one.example"])
+        #expect(pinned.status == 1 && pinned.shows("or only revoked ones"), "\(pinned.screen)")
+        #expect(try stage.publicKeys().count == 1)
     }
 
     @Test func `a login that is declined fails, and the next one is asked again`() throws {
@@ -52,11 +87,16 @@ struct SSHLoginEndToEndTests {
             + "while [ ! -e gone ]; do sleep 0.1; done", "sh",
     ]
 
-    /// The goal is 200 ms, which `script/benchmark doors` measures. Here other tests keep the machine busy.
-    private static let patience: Duration = .seconds(2)
+    /// The goal, which `script/benchmark doors` measures, too. Other tests keep the machine busy, so one of some tries has to reach it.
+    private static let patience: Duration = .milliseconds(200)
+    private static let tryCount = 5
 
-    @Test func `a client that is killed takes its question along, and nothing is signed`() throws {
-        try create("work")
+    /// Kills an ssh that has a question.
+    ///
+    /// - Returns: how long the question stood afterwards.
+    private func killAtQuestion() throws -> Duration {
+        // Of the last try.
+        unlink(stage.daemon.path("gone"))
         var whileGone: Duration?
         let killed = try stage.login("one.example", prefix: Self.underShell, timeout: 120) { question in
             let client = try #require(pid_t(stage.text("ssh.pid").trimmingCharacters(in: .whitespacesAndNewlines)))
@@ -67,8 +107,17 @@ struct SSHLoginEndToEndTests {
         }
         let time = try #require(whileGone, "The question stood, or there was none: \(killed.screen)")
         print("The question was gone \(time) after its client was killed.")
-        #expect(time < Self.patience)
         #expect(killed.shows("asscode") && killed.shows("ssh ended with 137"), "\(killed.screen)")
+        return time
+    }
+
+    @Test func `a client that is killed takes its question along within 200 ms, and nothing is signed`() throws {
+        try create("work")
+        var times: [Duration] = []
+        while times.count < Self.tryCount, times.allSatisfy({ $0 >= Self.patience }) {
+            times.append(try killAtQuestion())
+        }
+        #expect(times.contains { $0 < Self.patience }, "\(times)")
         // By the agent, or by the daemon itself: both saw the end.
         let reasons = ["prompt.cancelled-by-program", "prompt.clientGone", "client.gone"]
         let isLogged = try stage.logs { record in
@@ -114,7 +163,7 @@ struct SSHLoginEndToEndTests {
         #expect(stage.agentLog.contains("The key far was not used"), "\(stage.agentLog)")
     }
 
-    // MARK: imported keys and keys of ssh-add
+    // MARK: imported keys
 
     @Test(arguments: [("ed25519", []), ("rsa", ["-b", "3072"]), ("ecdsa", ["-b", "384"])])
     func `an imported key logs in, and the store's files hold no byte of it`(type: String, options: [String]) throws {
@@ -141,16 +190,58 @@ struct SSHLoginEndToEndTests {
             "/usr/bin/ssh-keygen", "-q", "-p", "-P", "correct horse", "-N", "", "-f", stage.daemon.path("id"),
         ])
         #expect(plain.status == 0, "\(plain.output)")
-        let lines = try stage.text("id").split(separator: "\n").dropFirst().dropLast()
-        let bytes = try #require(Data(base64Encoded: lines.joined()))
-        // The middle of the private half; the public one stands before it.
-        let part = bytes[(bytes.count * 3 / 4)..<(bytes.count * 3 / 4 + 16)]
-        for name in try FileManager.default.contentsOfDirectory(atPath: stage.daemon.stateDirectory) {
-            let file = URL(fileURLWithPath: stage.daemon.stateDirectory).appendingPathComponent(name)
-            guard let contents = try? Data(contentsOf: file) else { continue }
-            #expect(contents.range(of: part) == nil, "\(name)")
+        let file = try PlainKeyFile(stage.text("id"))
+        let published = try SSHPublicKey(line: stage.text("id.pub")).blob
+        #expect(file.bytes.range(of: file.probe) != nil && published.range(of: file.probe) == nil)
+        // Its files stand still without the daemon.
+        stage.daemon.kill()
+        let names = try filesOfStore()
+        #expect(names.contains("vault.sqlite") && names.contains("audit.log"), "\(names)")
+        for name in names {
+            let contents = try Data(contentsOf: URL(fileURLWithPath: stage.daemon.stateDirectory + "/" + name))
+            #expect(contents.range(of: file.probe) == nil, "\(name)")
         }
     }
+
+    /// The files below the state folder, without sockets.
+    private func filesOfStore() throws -> [String] {
+        let folder = stage.daemon.stateDirectory
+        return try FileManager.default.subpathsOfDirectory(atPath: folder).filter { name in
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
+            let type = attributes[.type] as? FileAttributeType
+            return type != .typeDirectory && type != .typeSocket
+        }
+    }
+
+    // MARK: passkeys
+
+    @Test func `a passkey of this machine for ssh logs in after a passcode, and a website's is no key`() throws {
+        let browser = try BrowserStage(in: stage.daemon)
+        try browser.register(["--browser"])
+        try browser.play("keys_of_relying_parties")
+        let listed = try stage.runAlone(["/usr/bin/ssh-add", "-L"])
+        let keys = listed.output.split(separator: "\n").map(String.init)
+        #expect(keys.count == 1, "\(listed.output)\(stage.agentLog)")
+        let key = try #require(keys.first)
+        #expect(key.hasPrefix("sk-ecdsa-sha2-nistp256@openssh.com ") && key.hasSuffix(" user1 (passkey)"), "\(key)")
+        // The server takes no signature without the person's verification.
+        try stage.authorize("verify-required \(key)")
+        let declined = try stage.login("one.example", answers: ["\u{3}"])
+        #expect(declined.status == 255 && !declined.shows("logged in"), "\(declined.screen)")
+        let login = try stage.login("one.example", answers: [Self.passcode])
+        #expect(login.status == 0 && login.shows("logged in"), "\(login.screen)\(stage.agentLog)")
+        for part in try partsOfQuestion { #expect(login.shows(part), "\(part) in \(login.screen)") }
+        let host = try stage.fingerprint(ofHost: "one.example")
+        let isLogged = try stage.logs { record in
+            record["event"] as? String == "ssh-sign" && record["result"] as? String == "granted"
+                && record["object"] as? String == "ssh:" && record["operation"] as? String == "login to \(host)"
+                && record["factors"] as? [String] == ["passcode"]
+        }
+        let records = try stage.log()
+        #expect(isLogged, "\(records)")
+    }
+
+    // MARK: keys of ssh-add
 
     @Test func `a key of ssh-add logs in, without a question and with one`() throws {
         try stage.makeKey("id", "ed25519")
@@ -163,4 +254,37 @@ struct SSHLoginEndToEndTests {
         #expect(confirmed.status == 0 && confirmed.shows("asscode"), "\(confirmed.screen)")
         #expect(try stage.login("one.example", answers: ["\u{3}"]).status == 255)
     }
+}
+
+/// A private key file of OpenSSH without a passphrase (`PROTOCOL.key`).
+private struct PlainKeyFile {
+    let bytes: Data
+    /// The seed of an Ed25519 key, and the private number of others.
+    private let secret: Data
+
+    init(_ text: String) throws {
+        let lines = text.split(separator: "\n").dropFirst().dropLast()
+        guard let bytes = Data(base64Encoded: lines.joined()) else { throw TestSupportError("no base64: \(text)") }
+        self.bytes = bytes
+        var file = SSHReader(bytes)
+        _ = try file.read(count: "openssh-key-v1\0".utf8.count)
+        let cipher = try file.readText(limit: bytes.count)
+        guard cipher == "none" else { throw TestSupportError("the cipher is \(cipher)") }
+        // The derivation of the cipher's key and its options; the number of keys; the public key.
+        for _ in 0..<2 { _ = try file.readString(limit: bytes.count) }
+        _ = try file.readUInt32()
+        _ = try file.readString(limit: bytes.count)
+        var fields = SSHReader(try file.readString(limit: bytes.count))
+        // Two equal numbers, by which a wrong passphrase is noticed.
+        _ = try fields.readUInt64()
+        let isEd25519 = try fields.readText(limit: bytes.count) == "ssh-ed25519"
+        // The public key; or curve and point; or modulus and exponent.
+        for _ in 0..<(isEd25519 ? 1 : 2) { _ = try fields.readString(limit: bytes.count) }
+        let field = try fields.readString(limit: bytes.count)
+        // The public key stands behind the seed once more.
+        secret = isEd25519 ? field.prefix(32) : field
+    }
+
+    /// Sixteen bytes in the middle of the secret.
+    var probe: Data { secret.dropFirst(secret.count / 2 - 8).prefix(16) }
 }

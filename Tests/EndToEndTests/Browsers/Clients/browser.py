@@ -160,6 +160,15 @@ def openssh():
     device.close()
 
 
+def keys_of_relying_parties():
+    """A passkey for ssh, and one of a website."""
+    device = Device(PROGRAM, PASSCODE)
+    ctap = Ctap2(device.client())
+    register(ctap, relying_party={"id": "ssh:"})
+    register(ctap)
+    device.close()
+
+
 def management():
     device = Device(PROGRAM, PASSCODE)
     ctap = Ctap2(device.client())

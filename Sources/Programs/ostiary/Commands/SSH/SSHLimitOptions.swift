@@ -26,6 +26,9 @@ struct SSHLimitOptions: ParsableArguments {
     @Flag(help: "Also sign data that is neither a login nor an SSH signature, as certificates are.")
     var permitUnknown = false
 
+    /// In the place of the user's files and the machine's, for tests. It gives no right: the fingerprint of any key can be pinned anyway.
+    @Option(name: .customLong("known-hosts"), help: .private) var knownHostsPaths: [String] = []
+
     static let discussion = """
         With --host the key logs in to these hosts, and with --namespace it makes signatures in these namespaces; with one of \
         them alone it does nothing else. Without both it logs in everywhere and signs in each namespace. The limits are checked \
@@ -33,9 +36,9 @@ struct SSHLimitOptions: ParsableArguments {
         """
 
     /// The limits, with the host keys that known_hosts has now.
-    func constraints(in files: KnownHostsFiles = .ofCurrentUser) throws -> SSHKeyConstraints {
+    func constraints() throws -> SSHKeyConstraints {
         let isLimited = !hosts.isEmpty || !namespaces.isEmpty
-        let pins = try isLimited ? pins(in: files) : nil
+        let pins = try isLimited ? pins() : nil
         do throws(SSHKeyConstraintsError) {
             return try SSHKeyConstraints(
                 hosts: pins, namespaces: isLimited ? Self.unique(namespaces) : nil, neverForwarded: noForwarding,
@@ -48,11 +51,12 @@ struct SSHLimitOptions: ParsableArguments {
         return names.filter { seen.insert(Data($0.utf8)).inserted }
     }
 
-    private func pins(in files: KnownHostsFiles) throws -> [SSHHostPin] {
+    private func pins() throws -> [SSHHostPin] {
+        let files = knownHostsPaths.isEmpty ? KnownHostsFiles.ofCurrentUser : KnownHostsFiles(knownHostsPaths)
         let known = files.read()
         var pins: [SSHHostPin] = []
         for host in hosts {
-            for pin in try Self.pins(of: host, in: known, files)
+            for pin in try Self.pins(of: host, in: known)
             where !pins.contains(where: {
                 $0.fingerprint == pin.fingerprint
             }) {
@@ -62,7 +66,7 @@ struct SSHLimitOptions: ParsableArguments {
         return pins
     }
 
-    private static func pins(of host: String, in known: [KnownHosts], _ files: KnownHostsFiles) throws -> [SSHHostPin] {
+    private static func pins(of host: String, in known: KnownHosts) throws -> [SSHHostPin] {
         if host.hasPrefix("SHA256:") {
             guard let fingerprint = try? SSHFingerprint(host) else {
                 throw CommandError.usage(
@@ -70,11 +74,11 @@ struct SSHLimitOptions: ParsableArguments {
             }
             return [SSHHostPin(fingerprint: Array(fingerprint.bytes))]
         }
-        let found = known.flatMap { $0.hostKeys(of: host) }
+        let found = known.hostKeys(of: host)
         guard !found.isEmpty else {
             throw CommandError.sshKey(
-                "No known_hosts file has a key of \(host.quotedName), so no key was made. Connect to the host once with ssh and "
-                    + "compare its fingerprint, or give the fingerprint with --host SHA256:….")
+                "No known_hosts file has a key of \(host.quotedName), or only revoked ones, so no key was made. Connect to the host "
+                    + "once with ssh and compare its fingerprint, or give the fingerprint with --host SHA256:….")
         }
         return found.map { SSHHostPin(fingerprint: Array($0.key.fingerprint.bytes), name: $0.name) }
     }
