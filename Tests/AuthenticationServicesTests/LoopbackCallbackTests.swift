@@ -186,10 +186,10 @@ import Testing
         var clients: [CInt] = []
         defer { for client in clients { close(client) } }
         for _ in 0..<300 { clients.append(try Self.connect(to: UInt16(bigEndian: address.sin_port))) }
-        // Each socket of this process, seen from its other end.
-        for _ in clients {
+        // Sockets of this process, seen from their other ends: some of each part in which the kernel gives its table.
+        for number in clients.indices {
             let accepted = accept(server, nil, nil)
-            #expect(SocketTables.ofKernel.isConnection(accepted, of: geteuid()))
+            if number.isMultiple(of: 20) { #expect(SocketTables.ofKernel.isConnection(accepted, of: geteuid())) }
             close(accepted)
         }
     }

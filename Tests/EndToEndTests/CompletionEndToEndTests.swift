@@ -7,7 +7,16 @@ import Testing
 struct CompletionEndToEndTests {
     private let daemon: PrivateDaemon
 
-    init() throws { daemon = try PrivateDaemon(.withPasscode) }
+    init() throws {
+        daemon = try PrivateDaemon(.withPasscode)
+        // Once, because a debug build takes a second for it.
+        let made = try UnattendedRun(
+            URL(fileURLWithPath: "/bin/sh"),
+            [
+                "-c", #""$0" --generate-completion-script bash > completions.bash"#, BuiltProgram.named("ostiary").path,
+            ], in: daemon)
+        try #require(made.status == 0, "\(made.output)")
+    }
 
     /// What Tab offers behind `line`.
     private func completions(of line: String) throws -> [String] {
@@ -30,7 +39,7 @@ struct CompletionEndToEndTests {
 
     /// As readline calls it (bash(1), Programmable Completion).
     private static let script = """
-        eval "$(ostiary --generate-completion-script bash)"
+        source completions.bash
         COMP_LINE="$1" COMP_POINT="${#1}"
         read -ra COMP_WORDS <<< "$1"
         case "$1" in *' ') COMP_WORDS+=('') ;; esac

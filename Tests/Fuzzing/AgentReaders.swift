@@ -1,3 +1,5 @@
+import AccessControl
+import Cancellations
 import Foundation
 import SSHAgent
 import SSHFormats
@@ -9,18 +11,8 @@ import SecretMemory
 /// What programs send to the agent, and the files that its command reads.
 let readers: [String: @Sendable ([UInt8]) -> Void] = [
     "agent-messages": { bytes in
-        var session = AgentSession(core, held: nil)
-        // Each message has its length in one byte, so that several fit into a short input.
-        var rest = bytes[...]
-        while let count = rest.popFirst(), let number = rest.popFirst() {
-            // A lock or an unlock waits.
-            let contents = Data(rest.prefix(Int(count)))
-            rest = rest.dropFirst(Int(count))
-            guard ![22, 23].contains(number) else { continue }
-            let answer = session.answer(number, SecretBytes(contents)).bytes
-            precondition(answer.count >= 5, "an answer without a number")
-        }
-        core.added.removeAll()
+        play(bytes, asksOstiary: false)
+        play(bytes, asksOstiary: true)
         if let identities = try? ListedIdentity.list(Data(bytes)) {
             precondition(identities.count <= AgentLimits.identityCount, "more keys than an agent takes")
         }
@@ -68,4 +60,77 @@ let readers: [String: @Sendable ([UInt8]) -> Void] = [
     },
 ]
 
-private let core = AgentCore(time: { 0 }, note: { _ in })
+/// Sends messages on a connection to an agent of its own. Each has its length in one byte, so that several fit into a short input; 255 says
+/// that two more bytes have it.
+///
+/// - Parameter asksOstiary: whether Ostiary has keys, and another agent should have some, which is not there.
+private func play(_ bytes: [UInt8], asksOstiary: Bool) {
+    let core = AgentCore(lock: AgentLock { _ in }, hostName: { _ in "host.example" }, time: { 0 }, note: { _ in })
+    let cancellation = Cancellation()
+    let upstream = asksOstiary ? UpstreamAgent(path: "/nonexistent/agent", cancellation: cancellation) : nil
+    var session = AgentSession(
+        core, held: asksOstiary ? PlayedKeys() : nil, upstream: upstream, clientMayForward: asksOstiary)
+    var rest = bytes[...]
+    while let count = readCount(&rest), let number = rest.popFirst() {
+        let contents = Data(rest.prefix(count))
+        rest = rest.dropFirst(count)
+        let wasLocked = core.lock.isLocked
+        let answer = session.answer(number, SecretBytes(contents))
+        precondition(answer.bytes.count >= 5, "an answer without a number")
+        guard wasLocked else { continue }
+        switch answer {
+        case .failure, .success, .extensionFailure: break
+        case .identities(let identities): precondition(identities.isEmpty, "a locked agent has keys")
+        default: preconditionFailure("a locked agent answered")
+        }
+    }
+}
+
+private func readCount(_ rest: inout ArraySlice<UInt8>) -> Int? {
+    guard let count = rest.popFirst() else { return nil }
+    guard count == 255 else { return Int(count) }
+    guard let high = rest.popFirst(), let low = rest.popFirst() else { return nil }
+    return Int(high) << 8 | Int(low)
+}
+
+/// Ostiary's part: a key in each place, and a person who agrees to everything.
+private struct PlayedKeys: KeyHolding {
+    private static let signature = SSHSignature(name: SSHKeyType.p256.name, bytes: Data([1, 2, 3]))
+    private static let held: [HeldKey] = [
+        key(
+            "ecdsa-sha2-nistp256 "
+                + "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBLAaFyp2pGAsktMkLLiX3eMCTHQN67IVtMawquk8"
+                + "IpGp6FwQdDI32tVv7A4t+6cDeRwA93Acfha9/XxIU4/Hf+I=",
+            .enclave(right: Data([1]), confirms: false)),
+        key(
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIG56HN0psLeP0Tr0xVmP7/TvKpcWbjym8uT7/M2AUFvx",
+            .imported(item: Data([2])), neverForwarded: true),
+        key(
+            "sk-ecdsa-sha2-nistp256@openssh.com "
+                + "AAAAInNrLWVjZHNhLXNoYTItbmlzdHAyNTZAb3BlbnNzaC5jb20AAAAIbmlzdHAyNTYAAABBBI5TO2+gv3tGJbswZnwB"
+                + "+2B++fi4qA/vWzAGKHAxh7Kjc+sdveAzGDZtBp+DpvWQAFPHNjPLBBshxV4ahsH0ALQAAAAEc3NoOg==",
+            .passkey(id: Data([3]))),
+    ]
+
+    private static func key(_ line: String, _ place: HeldKey.Place, neverForwarded: Bool = false) -> HeldKey {
+        do {
+            return HeldKey(
+                name: "key", publicKey: try SSHPublicKey(line: line),
+                constraints: try SSHKeyConstraints(neverForwarded: neverForwarded), place: place)
+        } catch { preconditionFailure("\(error)") }
+    }
+
+    func keys() throws -> [HeldKey] { Self.held }
+
+    func sign(_ request: ClientSignature, with key: HeldKey) throws -> SSHSignature {
+        // The daemon finds its own words for the others.
+        if key.isImported { _ = try ImportedKeyRules.question(about: request, with: key) }
+        return Self.signature
+    }
+
+    func sign(_ request: ClientSignature, withSecurityKey key: SSHPrivateKey) throws -> SSHSignature { Self.signature }
+
+    func confirm(_ reason: String, for connection: BoundConnection) throws {
+        precondition(!reason.isEmpty, "a question without words")
+    }
+}

@@ -31,5 +31,7 @@ public final class CallerProcess: Sendable {
     /// Kills and reaps it.
     public func end() { process.end() }
 
-    public var isRunning: Bool { ProcessStatus(of: processID).map { !$0.isDead } ?? false }
+    /// Whether it can still hold a lock or a file. The kernel lets it be reaped when all of its threads have ended; what it calls a zombie
+    /// before can have threads.
+    public var isRunning: Bool { process.wait(seconds: 0) == .stillRunning }
 }

@@ -57,12 +57,12 @@ package struct SocketTables: Sendable {
 
     /// The owners of the sockets that are connected so and still open.
     static func owners(in table: String, from other: sockaddr_in, to own: sockaddr_in) -> [uid_t] {
-        table.split(separator: "\n").compactMap { row in
+        let (local, remote) = (written(other), written(own))
+        return table.split(separator: "\n").compactMap { row in
             let fields = row.split(separator: " ", omittingEmptySubsequences: true)
             // A closed socket has no inode, and its owner is shown as root.
             guard fields.count >= Field.count, fields[Field.state] == established, fields[Field.inode] != "0",
-                written(other).contains(String(fields[Field.local])),
-                written(own).contains(String(fields[Field.remote]))
+                local.contains(String(fields[Field.local])), remote.contains(String(fields[Field.remote]))
             else { return nil }
             return uid_t(fields[Field.user])
         }

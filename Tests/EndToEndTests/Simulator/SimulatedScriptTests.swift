@@ -138,10 +138,12 @@ struct SimulatedScriptTests {
     {
         let observer = ToldObserver()
         defer { LAEnvironment.currentUser.removeObserver(observer) }
-        for _ in 1...2 {
+        for number in 1...2 {
             try await SimulatedDevice.run { device async throws in
                 // Once more does nothing: the same watch follows to the next device.
                 LAEnvironment.currentUser.addObserver(observer)
+                // With its passcode the next device would be as the former one at its end, and nobody is told of what is the same.
+                if number > 1 { try await observer.hear { $0.userPassword?.isSet == false } }
                 try await observer.expect({ $0.userPassword?.isSet == true }, after: { try await device.setPasscode() })
                 try await observer.expect(
                     { $0.biometry?.isEnrolled == true }, after: { try await device.enrollFinger(.rightIndex) })
@@ -177,6 +179,11 @@ private final class ToldObserver: NSObject, LAEnvironment.Observer, @unchecked S
     ) async throws {
         lock.withLock { told = nil }
         try await change()
+        try await hear(isExpected)
+    }
+
+    /// Waits until a telling finds the expected state.
+    func hear(_ isExpected: (LAEnvironment.State) -> Bool) async throws {
         try await eventually("the observer is told of the state") {
             lock.withLock { told }.map(isExpected) ?? false
         }
