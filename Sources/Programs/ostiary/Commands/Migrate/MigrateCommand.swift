@@ -46,7 +46,7 @@ struct MigrateCommand: ParsableCommand {
         let lost = copy.left > 0 ? ", with \(copy.left) keys and items that did not come along" : ""
         try Consent.require("This removes your own store in \(former.folder.quotedName) for good\(lost).", force)
         // The administrator may have removed it while the question stood.
-        guard try OstiaryClient.shared.hasCopy(copy.id) else { throw Self.copyLost }
+        guard try Self.hasCopy(copy) else { throw Self.copyLost }
         try former.remove()
         StandardError.line("Removed your own store. The store of this machine has your objects.")
     }
@@ -55,10 +55,15 @@ struct MigrateCommand: ParsableCommand {
         "The store of this machine no longer has the copy of your own store, so nothing was removed. Run the command again "
             + "to copy your store.")
 
+    /// Asks on a connection of its own: the one that carried the copy belongs to the part of the store that the copy has replaced.
+    private static func hasCopy(_ copy: FormerStore.Copy) throws -> Bool {
+        try OstiaryClient(location: .ofCurrentUser()).hasCopy(copy.id)
+    }
+
     /// The copy of an earlier run, if the machine's store still has it.
     private func presentCopy(of former: FormerStore) throws -> FormerStore.Copy? {
         guard let copy = former.copied else { return nil }
-        guard try !OstiaryClient.shared.hasCopy(copy.id) else { return copy }
+        guard try !Self.hasCopy(copy) else { return copy }
         guard !former.isBeingRemoved else { throw Self.copyLostDuringRemoval }
         StandardError.line("The store of this machine no longer has the copy that was made before. It is made again.")
         return nil
