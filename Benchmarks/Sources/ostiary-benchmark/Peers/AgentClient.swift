@@ -16,7 +16,7 @@ final class AgentClient {
     /// - Parameter publicKeyPath: what `ssh-keygen` wrote beside the private key that the agent holds.
     init(connectingTo path: String, publicKeyPath: String, message: Data) throws {
         bytes = ExactBytes(try UnixSocket.connect(to: path), capacity: 4096)
-        let fields = try String(contentsOfFile: publicKeyPath, encoding: .utf8).split(separator: " ")
+        let fields = try String(contentsOfFile: publicKeyPath, encoding: .utf8).split(whereSeparator: \.isWhitespace)
         guard fields.count > 1, let blob = Data(base64Encoded: String(fields[1])) else { throw Malformed() }
         // RFC 5656 section 3.1: name of the key type, name of the curve, point.
         var reader = StringReader(blob)
