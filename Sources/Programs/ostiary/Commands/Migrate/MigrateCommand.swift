@@ -45,11 +45,15 @@ struct MigrateCommand: ParsableCommand {
         }
         let lost = copy.left > 0 ? ", with \(copy.left) keys and items that did not come along" : ""
         try Consent.require("This removes your own store in \(former.folder.quotedName) for good\(lost).", force)
-        // The administrator may have removed it while the question stood.
+        // While the question stood, a daemon of the user's own may have changed the store, or the administrator removed the copy.
+        guard former.copied?.id == copy.id else { throw Self.changedMeanwhile }
         guard try Self.hasCopy(copy) else { throw Self.copyLost }
         try former.remove()
         StandardError.line("Removed your own store. The store of this machine has your objects.")
     }
+
+    private static let changedMeanwhile = CommandError.notMigrated(
+        "Your own daemon was started meanwhile, and the copy lacks what it changed. Nothing was removed.")
 
     private static let copyLost = CommandError.notMigrated(
         "The store of this machine no longer has the copy of your own store, so nothing was removed. Run the command again "
