@@ -52,9 +52,6 @@ package struct BoundConnection: Sendable {
         guard login.hostKey?.isSameKey(as: session.hostKey) ?? true else { throw .otherHostKey }
         return session
     }
-
-    /// Whether nothing was said about sessions, as by programs of this machine other than ssh.
-    var isUnbound: Bool { sessions.bindings.isEmpty && !isRefused }
 }
 
 /// Why a binding is refused.

@@ -5,7 +5,7 @@ import Testing
 /// The program that shows this machine as a security key, and python-fido2 as the browser that uses it. The kernel's side of the device
 /// is played, because machines without the module uhid cannot make one.
 struct BrowserStage {
-    /// What the program is registered as.
+    /// The id under which the program is registered.
     static let id = "org.example.hid"
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
