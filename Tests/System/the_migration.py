@@ -5,6 +5,7 @@ import contextlib
 import two_users
 from checks import Checks, expect, expect_equal
 from machine import Machine
+from the_attacks import as_person
 from two_users import EVE
 
 #: They are made for this part, so that the store of the machine has nothing of theirs.
@@ -65,6 +66,21 @@ def forgotten(checks: Checks, machine: Machine) -> None:
 def used_again(checks: Checks, machine: Machine) -> None:
     person = machine.other_person
     copy(checks, machine, CORA)
+    with checks.check("a yes to a question that stood while the own daemon was started removes nothing"):
+        person.send("ostiary migrate\n")
+        person.expect(f"{YES[0]}: $", 60)
+        try:
+            set_mode(machine, "user")
+            machine.root.output(as_person(CORA, "ostiary status"))
+            machine.root.output(f"pkill -u {CORA} -x ostiaryd")
+            machine.root.wait_for(f"! pgrep -u {CORA} -x ostiaryd", 60)
+        finally:
+            set_mode(machine, "system")
+        person.send(YES[1])
+        person.expect("Your own daemon was started meanwhile", 60)
+        person.expect(f"{person.prompt}$", 60)
+        found = files(machine, CORA)
+        expect(WHOLE <= found and not {"copied", "migrated"} & found, str(found))
     with checks.check("when the own daemon starts once more, the store is as it was and counts as copied no more"):
         with own_daemons(machine, CORA):
             person.typed("ostiary status")
