@@ -73,6 +73,7 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     /// Unicode's normalization form C (UAX 15), another fact could look the same; then all its characters except ASCII
     /// are written out.
     static func escaped(_ fact: String) -> String {
+        if isPlain(fact), !fact.utf8.contains(UInt8(ascii: "\\")) { return fact }
         let isNormal = fact.unicodeScalars.elementsEqual(fact._nfc)
         var (result, isAfterSpace) = (String.UnicodeScalarView(), true)
         let last = fact.unicodeScalars.indices.last
@@ -99,6 +100,7 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
     /// breaks becomes one space, so that no text can push a forged line to where a field is expected. The length is
     /// bounded.
     static func harmless(_ text: String, maximumScalarCount: Int) -> String {
+        if text.utf8.count <= maximumScalarCount, isPlain(text) { return text }
         var result = String.UnicodeScalarView()
         var (count, isSpaceDue) = (0, false)
         for scalar in text.unicodeScalars {
@@ -122,6 +124,18 @@ public struct DisplayText: Equatable, Sendable, Codable, CustomStringConvertible
             isSpaceDue = false
         }
         return String(result)
+    }
+
+    /// Whether a text is visible ASCII with single spaces within, so that there is nothing to remove or to write out. Most texts are,
+    /// and need no look into Unicode's tables.
+    private static func isPlain(_ text: String) -> Bool {
+        var isAfterSpace = true
+        for byte in text.utf8 {
+            let isSpace = byte == UInt8(ascii: " ")
+            guard (0x20...0x7E).contains(byte), !(isSpace && isAfterSpace) else { return false }
+            isAfterSpace = isSpace
+        }
+        return !isAfterSpace
     }
 }
 

@@ -1,4 +1,5 @@
 import Broker
+import CLinuxShims
 import Foundation
 import Glibc
 import HelperProcesses
@@ -33,6 +34,7 @@ struct Daemon {
         broker.followReaders()
         try Startup.startThread("ostiary-accept") { server.run() }
         log.notice("serving", metadata: ["socket": "\(runtime.socketPath)", "version": "\(DaemonVersion.text)"])
+        ostiary_release_code()
         if options.reportsReadiness { ReadinessReport.ready() }
         broker.followSessionLocks(on: options.systemBus)
         signals.wait()

@@ -1,4 +1,5 @@
 import Broker
+import CLinuxShims
 import Foundation
 import Glibc
 import HelperProcesses
@@ -45,6 +46,7 @@ struct SystemDaemon {
         let watchdog = Watchdog(log: log) { Self.trouble(of: server, broker) }
         watchdog?.begin()
         log.notice("serving", metadata: ["socket": "\(paths.requests)", "version": "\(DaemonVersion.text)"])
+        ostiary_release_code()
         ServiceNotification.ready.send()
         signals.wait()
         ServiceNotification.stopping.send()

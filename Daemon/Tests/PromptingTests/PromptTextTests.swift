@@ -18,7 +18,8 @@ import UnixSocket
         ("\u{1B}[31mred", "[31mred"), ("a\u{202E}b\u{2066}c\u{2069}d\u{200E}e\u{200F}f\u{61C}g", "abcdefg"),
         ("a\u{200B}b\u{200C}c\u{200D}d\u{FEFF}e\u{2060}f\u{AD}g", "abcdefg"), ("a\nb\r\nc\td", "a b c d"),
         ("a\u{2028}b\u{2029}c\u{85}d\u{B}e\u{C}f", "a b c d e f"), ("a    \u{A0}\u{3000}\u{2003}\u{2800} b", "a b"),
-        ("  a  ", "a"), ("a\u{0}b\u{7F}c\u{9B}d", "abcd"), ("a\u{E000}b\u{F0000}c\u{378}d", "abcd"),
+        ("  a  ", "a"), (" a", "a"), ("a ", "a"), ("a  b", "a b"), (" ", ""), ("a~b!c", "a~b!c"),
+        ("a\u{0}b\u{7F}c\u{9B}d", "abcd"), ("a\u{E000}b\u{F0000}c\u{378}d", "abcd"),
         ("a\u{E0041}b\u{FE0F}c\u{115F}d\u{3164}e", "abcde"), ("", ""), ("\n\n", ""), ("\u{202E}", ""),
     ])
     func `what steers instead of showing is removed`(_ text: String, _ harmless: String) {

@@ -1,3 +1,4 @@
+import CLinuxShims
 import Cancellations
 import DetachedThreads
 import Glibc
@@ -62,6 +63,8 @@ package final class DoorListener: Sendable {
     /// - Parameter body: serves one connection and returns when it has ended.
     package func serve(limit: Int = 64, _ body: @escaping @Sendable (UnixSocket) -> Void) throws(DoorFailure) {
         let count = ServedCount(limit: limit)
+        // Reading the arguments needed most of the program's code, and nothing needs it again.
+        ostiary_release_code()
         while try waitForClient() {
             guard let connection = try accept() else { continue }
             guard count.enter() else { continue }

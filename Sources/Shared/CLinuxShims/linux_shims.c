@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/magic.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -322,6 +323,22 @@ void ostiary_overwrite_freed_memory(void) { mallopt(M_PERTURB, 0x55); }
 void ostiary_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
 void ostiary_trim_heaps(void) { malloc_trim(0); }
+
+static int release_code_of_object(struct dl_phdr_info *object, size_t size, void *unused) {
+  (void)size, (void)unused;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+  for (int index = 0; index < object->dlpi_phnum; index++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+    // What is writable can differ from the file, also where relocation has made it read-only since.
+    if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+    uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page) & ~page;
+    uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_filesz) & ~page;
+    if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+  }
+  return 0;
+}
+
+void ostiary_release_code(void) { dl_iterate_phdr(release_code_of_object, NULL); }
 
 void ostiary_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 

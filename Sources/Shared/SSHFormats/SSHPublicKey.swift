@@ -50,12 +50,13 @@ public struct SSHPublicKey: Hashable, Sendable {
 
     /// A P-256 key of its point `04 ‖ X ‖ Y`.
     public init(p256 x963: Data) throws(SSHFormatError) {
+        try Self.requirePoint(x963, of: .p256)
         let blob = SSHWriter.bytes { writer in
             writer.write(text: SSHKeyType.p256.name)
             writer.write(text: "nistp256")
             writer.write(string: x963)
         }
-        try self.init(blob: blob)
+        self.init(blob: blob, type: .p256, plainBlob: blob, material: .point(x963))
     }
 
     /// Reads a public key or certificate (RFC 4253, 5656, 8709; `PROTOCOL.certkeys`, `PROTOCOL.u2f`) of at most

@@ -11,9 +11,9 @@ public struct SSHWriter: Sendable {
 
     public mutating func write(flag: Bool) { bytes.append(flag ? 1 : 0) }
 
-    public mutating func write(_ number: UInt32) { writeBigEndian(number, count: 4) }
+    public mutating func write(_ number: UInt32) { writeBigEndian(number) }
 
-    public mutating func write(_ number: UInt64) { writeBigEndian(number, count: 8) }
+    public mutating func write(_ number: UInt64) { writeBigEndian(number) }
 
     /// Bytes without a length before them.
     public mutating func write(fixed bytes: some Sequence<UInt8>) { self.bytes.append(contentsOf: bytes) }
@@ -36,8 +36,8 @@ public struct SSHWriter: Sendable {
         write(fixed: digits)
     }
 
-    private mutating func writeBigEndian(_ number: some UnsignedInteger & FixedWidthInteger, count: Int) {
-        for index in 0..<count { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - index)))) }
+    private mutating func writeBigEndian(_ number: some FixedWidthInteger) {
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     /// The bytes that `write` writes.

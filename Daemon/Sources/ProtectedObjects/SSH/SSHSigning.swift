@@ -13,8 +13,6 @@ package import SecretMemory
 ///
 /// The digest for the question and the digest for the key are computed apart, as for every signature that is confirmed.
 package struct SSHSigning {
-    /// The data as the question shows it.
-    package let shown: PromptSignedData
     /// Where the signature goes: the fingerprint of the host's key, `namespace:` and the name of an SSH signature, or `an unknown place`.
     /// Where other hosts could have asked, `forwarded by `, their fingerprints and ` to ` stand before it, or `perhaps forwarded to ` where
     /// nothing tells whether they did.
@@ -27,7 +25,11 @@ package struct SSHSigning {
     package let operation: String
     /// For the log: the other facts of the question.
     package let details: String
+    private let facts: PromptSSHFacts
     private let shownDigest: Data
+
+    /// The data as the question shows it. Most signatures ask nothing, so it is made when a question is.
+    package var shown: PromptSignedData { PromptSignedData(facts, digest: shownDigest) }
 
     /// - Throws: ``RefusedSSHSigning`` or ``SSHRefusal``.
     package init(_ request: UnconfirmedSSHSigning, by key: SSHKey) throws {
@@ -36,7 +38,7 @@ package struct SSHSigning {
         }
         let facts = try SSHFacts(request.request, hostName: request.hostName, by: key)
         shownDigest = Data(SHA256.hash(data: request.bytes))
-        shown = PromptSignedData(facts.shown, digest: shownDigest)
+        self.facts = facts.shown
         (destination, operation, details) = (facts.destination, facts.operation, facts.details)
         isPlaceKnown = facts.isPlaceKnown
         purpose =

@@ -97,6 +97,10 @@ void ostiary_limit_heaps(int count);
 // Gives free memory back to the system (malloc_trim).
 void ostiary_trim_heaps(void);
 
+// Takes the code and constants of this program and its libraries out of this process's memory. What is used again comes back from the
+// kernel's cache of files, without a read. For a program that is idle most of the time, after a start that needed much once.
+void ostiary_release_code(void);
+
 // Names the calling thread (PR_SET_NAME); the kernel keeps the first 15 bytes.
 void ostiary_name_thread(const char *name);
 
