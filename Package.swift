@@ -39,7 +39,7 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "OstiaryClient", targets: ["OstiaryClient"]),
         .library(name: "OstiaryTesting", targets: ["OstiaryTesting"]),
-        .library(name: "LocalAuthenticationTesting", targets: ["LocalAuthenticationTesting"]),
+        .library(name: "LocalAuthenticationTesting", targets: ["LocalAuthenticationTesting", "SimulatorMessages"]),
         // Spoken by tests and the simulator. The shipped daemon does not know it.
         .library(name: "SimulatorMessages", targets: ["SimulatorMessages"]),
         // Spoken by both sides.
@@ -295,7 +295,7 @@ let package = Package(
             name: "OstiaryWireTests",
             dependencies: [
                 "CLinuxShims", "CanonicalEncoding", "OstiaryWire", "SecretMemory", "SeededRandomness",
-                "SocketTestSupport", "UnixSocket",
+                "SocketTestSupport", "UnixSocket", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(
@@ -385,7 +385,7 @@ let package = Package(
             swiftSettings: adapter),
         .target(
             name: "WireTranscripts", dependencies: ["UnixSocket"], path: "Tests/WireTranscripts",
-            exclude: ["protocol-7.txt"], swiftSettings: adapter),
+            exclude: ["messages.txt", "protocol-7.txt", "protocol-8.txt"], swiftSettings: adapter),
         .target(
             name: "DaemonTestSupport", dependencies: ["CryptoKit", "IndependentTools", "Security", "UnixSocket"],
             path: "Tests/DaemonTestSupport", swiftSettings: adapter),
@@ -406,8 +406,8 @@ let package = Package(
             dependencies: [
                 "AgePlugin", "CryptoKit", "DaemonTestSupport", "IndependentTools", "LocalAuthentication",
                 "LocalAuthenticationTesting", "OstiaryClient",
-                "OstiaryTesting", "SSHFormats", "Security", "SeededRandomness", "SocketTestSupport", "UnitCredentials",
-                "UnixSocket", "age-plugin-ostiary",
+                "OstiaryTesting", "SSHFormats", "Security", "SeededRandomness", "SimulatorMessages",
+                "SocketTestSupport", "UnitCredentials", "UnixSocket", "age-plugin-ostiary",
                 "hid-on-descriptor", "keychain-calls", "ostiary",
                 "ostiary-credential-helper", "ostiary-credentials", "ostiary-hid", "ostiary-ssh-agent",
                 "right-scenarios",

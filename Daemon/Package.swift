@@ -1,5 +1,5 @@
 // swift-tools-version:6.2
-// The trusted side. Of the app side's package it uses only the modules that both sides speak (OstiaryShared, CanonicalCBOR), for the
+// The trusted side. Of the app side's package it uses only the modules that both sides speak, for the
 // simulator its messages, and for its tests the support of the app side's tests.
 import PackageDescription
 
@@ -123,7 +123,8 @@ let package = Package(
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
         // The same through a helper.
         .target(
-            name: "IdentityFacts", dependencies: [shared, "HelperProcesses", "ProcessFacts"], swiftSettings: strict),
+            name: "IdentityFacts", dependencies: [shared, "HelperProcesses", "ProcessFacts", "Threading"],
+            swiftSettings: strict),
         .target(
             name: "Prompting",
             dependencies: [
@@ -542,7 +543,7 @@ let package = Package(
             name: "IdentityFactsTests",
             dependencies: [
                 "HelperProcesses", "HelperTestSupport", "IdentityFacts", "ProcessFacts", "StoreTestSupport",
-                "TerminalTestSupport", shared,
+                "TerminalTestSupport", "Threading", shared,
             ],
             exclude: ["Programs"], swiftSettings: adapter),
         .testTarget(
@@ -602,9 +603,9 @@ let package = Package(
         .testTarget(
             name: "AssociationTests",
             dependencies: [
-                "AssociationFiles", "Authenticators", "Broker", "Callers", "ExactNames", "HelperProcesses",
-                "HelperTestSupport", "Prompting", "Refusals", "StoreTestSupport", "TerminalTestSupport",
-                "ostiary-association", shared,
+                "AssociationFiles", "Authenticators", "Broker", "BrokerTestSupport", "Callers", "ExactNames",
+                "HelperProcesses", "HelperTestSupport", "Prompting", "Refusals", "StoreTestSupport",
+                "TerminalTestSupport", "ostiary-association", shared,
             ],
             exclude: ["association-server.py"], swiftSettings: adapter),
         // The real programs, as processes, spoken to and attacked from outside.

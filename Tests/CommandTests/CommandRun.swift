@@ -25,7 +25,7 @@ struct CommandRun {
     }
 
     /// Runs `ostiary` with `arguments` and waits for its end.
-    init(_ arguments: [String], input: Data = Data(), in folder: TemporaryFolder) throws {
+    init(_ arguments: [String], input: Data = Data(), in folder: CommandFolder) throws {
         let process = Process()
         process.executableURL = try Self.program.get()
         process.arguments = arguments
@@ -46,7 +46,7 @@ struct CommandRun {
     }
 
     /// Runtime and state folders that hold nothing.
-    static func environment(in folder: TemporaryFolder) throws -> [String: String] {
+    static func environment(in folder: CommandFolder) throws -> [String: String] {
         [
             "XDG_RUNTIME_DIR": try folder.privateFolder("runtime"), "XDG_STATE_HOME": try folder.privateFolder("state"),
             "PATH": "/usr/bin:/bin", "COLUMNS": "200",
@@ -54,8 +54,8 @@ struct CommandRun {
     }
 }
 
-/// A folder that goes away with the test.
-final class TemporaryFolder {
+/// A folder in which the command runs. It goes away with the test.
+final class CommandFolder {
     let url: URL
 
     init() throws {

@@ -4,9 +4,9 @@ import Testing
 /// What `ostiary fingerprint` hands over, without the program that uses the reader.
 @Suite("The command for fingers")
 struct FingerprintCommandTests {
-    private let folder: TemporaryFolder
+    private let folder: CommandFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try CommandFolder() }
 
     /// Runs the command in a folder where a script in the program's place tells what it was given.
     private func run(

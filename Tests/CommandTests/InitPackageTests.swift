@@ -4,9 +4,9 @@ import Testing
 
 /// The package that `ostiary init-package` writes.
 @Suite struct InitPackageTests {
-    private let folder: TemporaryFolder
+    private let folder: CommandFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try CommandFolder() }
 
     /// A folder that looks like Ostiary's sources.
     private func sources(_ name: String = "sources") throws -> String {

@@ -9,9 +9,9 @@ import Testing
 
 @Suite("Input files")
 struct InputFileTests {
-    private let folder: TemporaryFolder
+    private let folder: CommandFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try CommandFolder() }
 
     private func input(_ content: Data) throws -> InputFile {
         try #require(InputFile(argument: try folder.file("input", content)))

@@ -174,7 +174,7 @@ struct ItemCommandTests {
     }
 
     @Test func `without a daemon nothing is read from a file that is no secret's`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try CommandFolder()
         let empty = try CommandRun(["item", "add", "--service", "s", "--secret", "-"], in: folder)
         #expect(empty.status == 1)
         #expect(empty.errors.contains("is empty"))

@@ -9,9 +9,9 @@ import UnixSocket
 
 @Suite("Output files")
 struct OutputFileTests {
-    private let folder: TemporaryFolder
+    private let folder: CommandFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try CommandFolder() }
 
     private func content(_ name: String) throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: folder.path(name)))

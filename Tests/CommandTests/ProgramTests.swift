@@ -8,9 +8,9 @@ import Testing
 /// What the built program does where no daemon is.
 @Suite("The program without a daemon")
 struct ProgramTests {
-    private let folder: TemporaryFolder
+    private let folder: CommandFolder
 
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try CommandFolder() }
 
     static let commands: [[String]] = [
         [], ["status"], ["passcode"], ["passcode", "set"], ["passcode", "change"], ["passcode", "remove"],

@@ -60,7 +60,7 @@ struct RunCommandTests {
     // MARK: the command line
 
     private func usage(_ arguments: String...) throws -> String {
-        let run = try CommandRun(["run"] + arguments, in: TemporaryFolder())
+        let run = try CommandRun(["run"] + arguments, in: CommandFolder())
         #expect(run.status == 2)
         return run.errors
     }
@@ -71,18 +71,18 @@ struct RunCommandTests {
         #expect(
             try usage("--secret", "A=ci", "--file", "A=ci", "--", "true").contains("Two secrets have the same name."))
         let many = (0...16).flatMap { ["--secret", "A\($0)=ci"] }
-        let run = try CommandRun(["run"] + many + ["--", "true"], in: TemporaryFolder())
+        let run = try CommandRun(["run"] + many + ["--", "true"], in: CommandFolder())
         #expect(run.status == 2 && run.errors.contains("at most 16 secrets"))
         #expect(try usage("--secret", "secret", "--", "true").contains("secret"))
     }
 
     @Test func `a program that is not there is said before anybody is asked`() throws {
-        let run = try CommandRun(["run", "--secret", "A=ci", "--", "no-such-program"], in: TemporaryFolder())
+        let run = try CommandRun(["run", "--secret", "A=ci", "--", "no-such-program"], in: CommandFolder())
         #expect(run.status == 1 && run.errors.contains("The command cannot be started"))
     }
 
     @Test func `without a daemon nothing is started`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try CommandFolder()
         let run = try CommandRun(
             ["run", "--json", "--environment", "A=ci", "--", "touch", folder.path("started")], in: folder)
         #expect(run.status == 1 && run.errors.contains("daemonUnavailable"))
@@ -189,7 +189,7 @@ struct RunCommandTests {
     // MARK: files
 
     @Test func `files of a mount are empty after they are wiped`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try CommandFolder()
         let path = try folder.file("secret", Data("value".utf8))
         let reader = Descriptor(owning: open(path, O_RDONLY | O_CLOEXEC))
         var files = MountedSecrets()

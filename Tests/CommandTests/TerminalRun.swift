@@ -9,7 +9,7 @@ struct TerminalRun {
     let screen: String
     let errors: String
 
-    init(_ arguments: [String], in folder: TemporaryFolder) throws {
+    init(_ arguments: [String], in folder: CommandFolder) throws {
         let (terminal, other) = try Self.openTerminal()
         defer { close(terminal) }
 

@@ -9,8 +9,6 @@ import UnixSocket
 
 @testable import OstiaryMessages
 
-extension WirePassedKind: RandomValue {}
-
 /// Requests that a door makes for its clients, and the descriptors that travel with them.
 @Suite("Requests for clients") struct ClientRequestTests {
     private static func bytes(_ text: String) -> [UInt8] {
@@ -29,7 +27,7 @@ extension WirePassedKind: RandomValue {}
 
     /// Every request, each for a client.
     private static func requests(seed: UInt64) -> [WireRequest] {
-        var fields = RandomFields(seed: seed)
+        var fields = SampleFields(seed: seed)
         return Samples.requests(seed: seed).map { request in
             var request = request
             request.onBehalf = fields.value()

@@ -1,26 +1,54 @@
 import Foundation
 import SeededRandomness
+import Testing
 
 @testable import OstiaryMessages
 
-/// Sets the fields of messages to random values, about half of them to what they are when nobody sets them.
-struct RandomFields: FieldCoder {
+/// Sets the fields of messages to the values of a sample.
+struct SampleFields: FieldCoder {
     let version = WireLimits.protocolVersion
     var generator: SeededGenerator
+    /// Which message of each choice a full sample has; nil in a random one.
+    let variant: Int?
+    /// The number of the field in its message, from 1 on.
+    private(set) var place = 0
 
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    /// Random values, about half of them what they are when nobody sets them.
+    init(seed: UInt64) { (generator, variant) = (SeededGenerator(seed: seed), nil) }
 
-    mutating func field<Value: WireValue>(_ value: inout Value) { value = self.value() }
+    /// Values of which all are set, and which are the same each time. A value follows from its type and from the place of its field in
+    /// its message. So a field that comes behind the others leaves them as they are.
+    init(variant: Int) { (generator, self.variant) = (SeededGenerator(seed: 0), variant) }
+
+    mutating func field<Value: WireValue>(_ value: inout Value) {
+        place += 1
+        value = self.value()
+        guard variant != nil else { return }
+        let isUnset = isAllZeros(value)
+        #expect(!isUnset, "a full sample leaves no field out")
+    }
 
     mutating func value<Value: WireValue>(_ type: Value.Type = Value.self) -> Value {
         if let list = type as? any FieldList.Type { return filled(list) as! Value }
-        return (type as! any RandomValue.Type).random(from: &self) as! Value
+        let sample = type as! any SampleValue.Type
+        return (variant == nil ? sample.random(from: &self) : sample.full(from: &self)) as! Value
     }
 
     private mutating func filled(_ type: any FieldList.Type) -> any FieldList {
         var message = type.init()
+        let outer = place
+        place = 0
         message.fields(&self)
+        place = outer
         return message
+    }
+
+    /// Whether a value is written as nothing but zeros, as one that nobody sets.
+    private func isAllZeros(_ value: some WireValue) -> Bool {
+        var writer = FieldWriter(version: version, room: 0, capacity: FieldWriter.usualByteCount)
+        value.write(to: &writer)
+        let bytes = try? writer.finish()
+        return bytes?.allSatisfy { $0 == 0 } ?? true
     }
 
     mutating func isSet() -> Bool { Bool.random(using: &generator) }
@@ -37,96 +65,125 @@ struct RandomFields: FieldCoder {
     }
 }
 
-protocol RandomValue { static func random(from fields: inout RandomFields) -> Self }
+protocol SampleValue {
+    static func random(from fields: inout SampleFields) -> Self
+    /// The value of a full sample. It uses no algorithm of the standard library that another version may change, because digests of
+    /// it are recorded.
+    static func full(from fields: inout SampleFields) -> Self
+}
 
-extension RandomValue where Self: FixedWidthInteger {
-    static func random(from fields: inout RandomFields) -> Self {
+extension SampleValue where Self: FixedWidthInteger {
+    static func random(from fields: inout SampleFields) -> Self {
         fields.isSet() ? .random(in: .min ... .max, using: &fields.generator) : 0
+    }
+
+    static func full(from fields: inout SampleFields) -> Self {
+        Self(truncatingIfNeeded: 0x0102_0304_0506_0708 + fields.place)
     }
 }
 
-extension UInt32: RandomValue {}
-extension UInt64: RandomValue {}
-extension Int32: RandomValue {}
-extension Int64: RandomValue {}
-extension Bool: RandomValue { static func random(from fields: inout RandomFields) -> Bool { fields.isSet() } }
-extension Double: RandomValue {
-    static func random(from fields: inout RandomFields) -> Double {
+extension UInt32: SampleValue {}
+extension UInt64: SampleValue {}
+extension Int32: SampleValue {}
+extension Int64: SampleValue {}
+extension Bool: SampleValue {
+    static func random(from fields: inout SampleFields) -> Bool { fields.isSet() }
+    static func full(from fields: inout SampleFields) -> Bool { true }
+}
+extension Double: SampleValue {
+    static func random(from fields: inout SampleFields) -> Double {
         fields.isSet()
             ? [-0.0, .infinity, .leastNonzeroMagnitude, 1.5e300, .pi].randomElement(using: &fields.generator)! : 0
     }
+    static func full(from fields: inout SampleFields) -> Double { Double(fields.place) + 0.5 }
 }
-extension String: RandomValue {
-    static func random(from fields: inout RandomFields) -> String { fields.isSet() ? fields.text() : "" }
+extension String: SampleValue {
+    static func random(from fields: inout SampleFields) -> String { fields.isSet() ? fields.text() : "" }
+    static func full(from fields: inout SampleFields) -> String { "é\(fields.place)" }
 }
-extension Data: RandomValue {
-    static func random(from fields: inout RandomFields) -> Data { fields.isSet() ? Data(fields.bytes()) : Data() }
-}
-extension Optional: RandomValue where Wrapped: WireValue {
-    static func random(from fields: inout RandomFields) -> Wrapped? {
-        fields.isSet() ? fields.value(Wrapped.self) : nil
+extension Data: SampleValue {
+    static func random(from fields: inout SampleFields) -> Data { fields.isSet() ? Data(fields.bytes()) : Data() }
+    static func full(from fields: inout SampleFields) -> Data {
+        Data([0xFF, UInt8(truncatingIfNeeded: fields.place)])
     }
 }
-extension Array: RandomValue where Element: WireValue {
-    static func random(from fields: inout RandomFields) -> [Element] {
+extension Optional: SampleValue where Wrapped: WireValue {
+    static func random(from fields: inout SampleFields) -> Wrapped? {
+        fields.isSet() ? fields.value(Wrapped.self) : nil
+    }
+    static func full(from fields: inout SampleFields) -> Wrapped? { fields.value(Wrapped.self) }
+}
+extension Array: SampleValue where Element: WireValue {
+    static func random(from fields: inout SampleFields) -> [Element] {
         (0..<Int.random(in: 0...3, using: &fields.generator)).map { _ in fields.value(Element.self) }
+    }
+    static func full(from fields: inout SampleFields) -> [Element] {
+        [fields.value(Element.self), fields.value(Element.self)]
     }
 }
 
-extension RandomValue where Self: WireNumber {
-    static func random(from fields: inout RandomFields) -> Self {
+extension SampleValue where Self: WireNumber {
+    static func random(from fields: inout SampleFields) -> Self {
         Self(rawValue: fields.isSet() ? Int.random(in: 0...9, using: &fields.generator) : Int(UInt32.max))
     }
+
+    static func full(from fields: inout SampleFields) -> Self { Self(rawValue: fields.place) }
 }
-extension WireMode: RandomValue {}
-extension WirePasscodeAction: RandomValue {}
-extension WireLoginUse: RandomValue {}
-extension WireFinding.Verdict: RandomValue {}
-extension WireSynchronizable: RandomValue {}
-extension WireItemLock: RandomValue {}
-extension WireItemChange.Kind: RandomValue {}
-extension WireKeyKind: RandomValue {}
-extension WireAttachment: RandomValue {}
-extension WirePreference: RandomValue {}
-extension WireAttestation: RandomValue {}
+extension WireMode: SampleValue {}
+extension WirePasscodeAction: SampleValue {}
+extension WireLoginUse: SampleValue {}
+extension WireFinding.Verdict: SampleValue {}
+extension WireSynchronizable: SampleValue {}
+extension WireItemLock: SampleValue {}
+extension WireItemChange.Kind: SampleValue {}
+extension WireKeyKind: SampleValue {}
+extension WirePassedKind: SampleValue {}
+extension WireAttachment: SampleValue {}
+extension WirePreference: SampleValue {}
+extension WireAttestation: SampleValue {}
 
 // MARK: - Choices
 
-protocol RandomChoice: RandomValue {
+protocol SampleChoice: SampleValue {
     /// Makes each of the messages that can be chosen.
-    static var makers: [(inout RandomFields) -> Self] { get }
+    static var makers: [(inout SampleFields) -> Self] { get }
 }
 
-extension RandomChoice {
-    static func random(from fields: inout RandomFields) -> Self {
+extension SampleChoice {
+    static func random(from fields: inout SampleFields) -> Self {
         makers.randomElement(using: &fields.generator)!(&fields)
+    }
+
+    /// The last message for each variant behind it.
+    static func full(from fields: inout SampleFields) -> Self {
+        makers[min(fields.variant ?? 0, makers.count - 1)](&fields)
     }
 }
 
-extension WireAuthorizeRequest.OneOf_Subject: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] {
+extension WireAuthorizeRequest.OneOf_Subject: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] {
         [{ .rightID($0.value()) }, { .requirement($0.value()) }, { .store($0.value()) }]
     }
 }
 
-extension WireRevokeGrantsRequest.OneOf_Which: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] {
+extension WireRevokeGrantsRequest.OneOf_Which: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] {
         [{ .all($0.value()) }, { .grantID($0.value()) }, { .program($0.value()) }]
     }
 }
 
-extension WireRemoveRightRequest.OneOf_Which: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] { [{ .rightID($0.value()) }, { .identifier($0.value()) }] }
+extension WireRemoveRightRequest.OneOf_Which: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] { [{ .rightID($0.value()) }, { .identifier($0.value()) }] }
 }
 
-extension WireAttribute.OneOf_Value: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] {
+extension WireAttribute.OneOf_Value: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] {
         [{ .data($0.value()) }, { .text($0.value()) }, { .number($0.value()) }, { .date($0.value()) }]
     }
 }
 
-extension WireRequest.OneOf_Body: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] {
+extension WireRequest.OneOf_Body: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] {
         [
             { .hello($0.value()) }, { .status($0.value()) }, { .cancel($0.value()) },
             { .environment($0.value()) }, { .openContext($0.value()) },
@@ -159,8 +216,8 @@ extension WireRequest.OneOf_Body: RandomChoice {
     }
 }
 
-extension WireReply.OneOf_Body: RandomChoice {
-    static var makers: [(inout RandomFields) -> Self] {
+extension WireReply.OneOf_Body: SampleChoice {
+    static var makers: [(inout SampleFields) -> Self] {
         [
             { .failure($0.value()) }, { .done($0.value()) }, { .status($0.value()) }, { .context($0.value()) },
             { .granted($0.value()) }, { .right($0.value()) }, { .rights($0.value()) }, { .logPage($0.value()) },
@@ -189,10 +246,48 @@ enum Samples {
         messages(seed, count, WireReply.OneOf_Body.self) { id, body in .with { ($0.id, $0.body) = (id, body) } }
     }
 
-    private static func messages<Body: RandomChoice, Message>(
+    private static func messages<Body: SampleChoice, Message>(
         _ seed: UInt64, _ count: Int, _ type: Body.Type, _ message: (UInt64, Body) -> Message
     ) -> [Message] {
-        var fields = RandomFields(seed: seed)
+        var fields = SampleFields(seed: seed)
         return (0..<count).flatMap { _ in Body.makers.map { message(fields.value(), $0(&fields)) } }
+    }
+
+    // MARK: full ones
+
+    /// Every request with all of its fields set, under its name. One that holds a choice comes once for each message that can be chosen,
+    /// and the second is named `NAME-2`.
+    static var fullRequests: [(name: String, message: WireRequest)] {
+        var fields = SampleFields(variant: 0)
+        let client = WireRequest.with {
+            ($0.id, $0.body, $0.onBehalf) = (fullID, .lock(.init()), fields.value(WireOnBehalf.self))
+        }
+        let own: [(name: String, message: WireRequest)] = full("request", WireRequest.OneOf_Body.self) { body in
+            .with { ($0.id, $0.body) = (fullID, body) }
+        }
+        return own + [(name: "request.onBehalf", message: client)]
+    }
+
+    /// The same of every reply.
+    static var fullReplies: [(name: String, message: WireReply)] {
+        full("reply", WireReply.OneOf_Body.self) { body in .with { ($0.id, $0.body) = (fullID, body) } }
+    }
+
+    private static let fullID: UInt64 = 0x0102_0304_0506_0708
+
+    private static func full<Body: SampleChoice, Message: FrameMessage>(
+        _ kind: String, _ type: Body.Type, _ message: (Body) -> Message
+    ) -> [(name: String, message: Message)] {
+        Body.makers.flatMap { maker -> [(name: String, message: Message)] in
+            var samples: [(name: String, message: Message)] = []
+            while true {
+                var fields = SampleFields(variant: samples.count)
+                let body = maker(&fields)
+                let sample = message(body)
+                if samples.last?.message == sample { return samples }
+                let name = "\(kind).\(Mirror(reflecting: body).children.first?.label ?? "")"
+                samples.append((samples.isEmpty ? name : "\(name)-\(samples.count + 1)", sample))
+            }
+        }
     }
 }

@@ -4,7 +4,7 @@ import OstiaryWire
 import UnixSocket
 
 /// A folder of its own for socket files, removed with the value.
-final class TemporaryFolder {
+final class SocketFolder {
     let path: String
 
     init() throws {

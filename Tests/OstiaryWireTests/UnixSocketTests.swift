@@ -98,7 +98,7 @@ struct UnixSocketTests {
     }
 
     @Test func `both ends of a connection know who is at the other`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         let listener = try UnixSocket.listen(at: folder["s"])
         let client = try UnixSocket.connect(to: folder["s"])
         let server = try listener.accept()
@@ -204,7 +204,7 @@ struct UnixSocketTests {
     // MARK: the listening end
 
     @Test func `the socket file has mode 0600 from birth`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         let watch = try Descriptor(inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK)), from: "inotify_init1")
         #expect(inotify_add_watch(watch.number, folder.path, UInt32(IN_CREATE | IN_ATTRIB)) >= 0)
         let listener = try UnixSocket.listen(at: folder["s"])
@@ -223,7 +223,7 @@ struct UnixSocketTests {
     }
 
     @Test func `a path that exists is refused and left alone`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         try "precious".write(toFile: folder["s"], atomically: false, encoding: .utf8)
         let error = #expect(throws: SystemCallError.self) { try UnixSocket.listen(at: folder["s"]) }
         #expect(error == SystemCallError("bind", subject: folder["s"], code: EADDRINUSE))
@@ -231,7 +231,7 @@ struct UnixSocketTests {
     }
 
     @Test func `paths that cannot be are refused on both sides`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         let longest = folder[String(repeating: "x", count: 107 - folder[""].utf8.count)]
         let listener = try UnixSocket.listen(at: longest)
         _ = try UnixSocket.connect(to: longest)
@@ -247,7 +247,7 @@ struct UnixSocketTests {
     }
 
     @Test func `a socket file that nobody listens on refuses connections`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         do { _ = try UnixSocket.listen(at: folder["s"]) }
         #expect(throws: SystemCallError("connect", subject: folder["s"], code: ECONNREFUSED)) {
             try UnixSocket.connect(to: folder["s"])
@@ -258,7 +258,7 @@ struct UnixSocketTests {
     }
 
     @Test func `every socket is closed on exec`() throws {
-        let folder = try TemporaryFolder()
+        let folder = try SocketFolder()
         let listener = try UnixSocket.listen(at: folder["s"])
         let client = try UnixSocket.connect(to: folder["s"])
         let server = try listener.accept()

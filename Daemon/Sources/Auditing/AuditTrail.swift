@@ -53,6 +53,7 @@ package final class AuditTrail: Sendable {
 
     private let shared: SharedLog
     private let owner: OwnerID
+    private let userID: UInt32
     private let seeds: LogSeeds
     private let refusals = FoldedEntries()
     /// Ends of grants. They are written before the owner's next record of another kind, so the log keeps its order.
@@ -63,10 +64,12 @@ package final class AuditTrail: Sendable {
     /// - Parameters:
     ///   - shared: the store's log.
     ///   - owner: the owner of the records, even if the daemon itself acts, as at a session's lock.
+    ///   - userID: the owner's number, under which the daemon's own log counts what it says of failed records.
     ///   - seeds: those that a new passcode of the owner wraps again.
-    package init(_ shared: SharedLog, of owner: OwnerID, seeds: LogSeeds) {
+    package init(_ shared: SharedLog, of owner: OwnerID, userID: UInt32, seeds: LogSeeds) {
         self.shared = shared
         self.owner = owner
+        self.userID = userID
         self.seeds = seeds
     }
 
@@ -104,14 +107,14 @@ package final class AuditTrail: Sendable {
         let entry = self.entry(event, "granted", factors: factors, strength: strength)
         if !isProved { try shared.admit(event.program.ofOwner, entry) }
         try write(entry, .beforeUse)
-        try shared.anchor()
+        try shared.anchor(for: userID)
     }
 
     /// Records that the passcode opened the store for a request to which nothing was granted; it is on disk and anchored when this
     /// returns.
     package func noteOpening(_ event: Event, factors: [String], strength: String) throws(Refusal) {
         try write(entry(event, "opened", factors: factors, strength: strength), .beforeUse)
-        try shared.anchor()
+        try shared.anchor(for: userID)
     }
 
     /// Records a use under an authorization that is recorded already; on disk within a second. A program in a loop
@@ -143,7 +146,7 @@ package final class AuditTrail: Sendable {
 
     /// Writes the entry, or counts it where its like was written a short time ago.
     private func fold(_ entry: AuditEntry, into entries: FoldedEntries) {
-        if entries.add(entry, writing: shared.writeOrWarn) { scheduleFolded(entries) }
+        if entries.add(entry, writing: writeOrWarn) { scheduleFolded(entries) }
     }
 
     /// Writes folded entries when their window has ended, in case no other entry comes. Nothing wakes while none is held.
@@ -151,7 +154,7 @@ package final class AuditTrail: Sendable {
         guard entries.takesTurn() else { return }
         shared.afterWindow { [weak self] in
             guard let self else { return }
-            if entries.endTurn(writing: shared.writeOrWarn) { scheduleFolded(entries) }
+            if entries.endTurn(writing: writeOrWarn) { scheduleFolded(entries) }
         }
     }
 
@@ -162,23 +165,25 @@ package final class AuditTrail: Sendable {
 
     /// Records an event that has happened and that releases nothing.
     package func note(_ event: Event, result: String = "done", reason: String = "") {
-        ends.writeAll(writing: shared.writeOrWarn)
-        shared.writeOrWarn(entry(event, result, reason: reason))
+        ends.writeAll(writing: writeOrWarn)
+        writeOrWarn(entry(event, result, reason: reason))
     }
 
     /// Writes the entries that are held back: the owner's account ends.
     package func writeFolded() {
-        refusals.writeAll(writing: shared.writeOrWarn)
-        ends.writeAll(writing: shared.writeOrWarn)
+        refusals.writeAll(writing: writeOrWarn)
+        ends.writeAll(writing: writeOrWarn)
     }
 
     // MARK: epochs
 
     /// Begins a new epoch of the log's keys after the passcode changed, whose seed opens with the new passcode key.
-    package func beginEpoch(under passcode: PrivateHalf?) throws { try shared.beginEpoch(seeds, under: passcode) }
+    package func beginEpoch(under passcode: PrivateHalf?) throws {
+        try shared.beginEpoch(seeds, under: passcode, for: userID)
+    }
 
     /// Begins a new epoch if a passcode is set but a seed is sealed by the enclave alone; see ``SharedLog``.
-    package func coverSeeds(under passcode: PrivateHalf) { shared.coverSeeds(seeds, under: passcode) }
+    package func coverSeeds(under passcode: PrivateHalf) { shared.coverSeeds(seeds, under: passcode, for: userID) }
 
     // MARK: entries
 
@@ -189,9 +194,11 @@ package final class AuditTrail: Sendable {
     }
 
     private func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
-        ends.writeAll(writing: shared.writeOrWarn)
-        try shared.write(entry, durability)
+        ends.writeAll(writing: writeOrWarn)
+        try shared.write(entry, durability, for: userID)
     }
+
+    private func writeOrWarn(_ entry: AuditEntry) { shared.writeOrWarn(entry, for: userID) }
 
     package static func milliseconds() -> UInt64 {
         var time = timespec()

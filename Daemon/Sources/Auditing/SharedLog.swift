@@ -14,6 +14,8 @@ package import Vault
 /// ``AuditTrail``; decisions of two owners need none.
 package final class SharedLog: Sendable {
     package let audit: AuditLog
+    /// What programs may write into the daemon's log. All parts of the daemon write here: a user has one share of lines.
+    package let callerLines: CallerLines
     private let vault: Vault
     private let log: Logger
     private let foldThread = WorkThread(name: "ostiary-trail")
@@ -24,7 +26,7 @@ package final class SharedLog: Sendable {
     /// - Parameters:
     ///   - isOfSeveral: whether several owners share the log.
     ///   - space: the free space on the disk of the log; nil when it is unknown.
-    ///   - now: the time since boot, by which a program's share of the last space grows again.
+    ///   - now: the time since boot, by which a program's share of the last space grows again, and a user's share of lines.
     package init(
         audit: AuditLog, vault: Vault, log: Logger, isOfSeveral: Bool, space: @escaping @Sendable () -> DiskSpace?,
         now: @escaping @Sendable () -> Duration
@@ -33,6 +35,7 @@ package final class SharedLog: Sendable {
         self.audit = audit
         self.vault = vault
         self.log = log
+        callerLines = CallerLines(log, now: now)
     }
 
     /// Anchors the log: the daemon ends. The owners' trails must have written their entries before.
@@ -47,28 +50,31 @@ package final class SharedLog: Sendable {
         try rate.admit(program, byteCount: entry.byteCount)
     }
 
-    func write(_ entry: AuditEntry, _ durability: AuditLog.Durability) throws(Refusal) {
-        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error) }
+    /// - Parameter userID: the user whose program causes the record.
+    func write(_ entry: AuditEntry, _ durability: AuditLog.Durability, for userID: UInt32) throws(Refusal) {
+        do { try audit.append(entry, durability: durability) } catch { throw unwritable(error, for: userID) }
     }
 
-    func writeOrWarn(_ entry: AuditEntry) {
+    /// - Parameter userID: the user whose program causes the record; nil for the daemon itself.
+    func writeOrWarn(_ entry: AuditEntry, for userID: UInt32?) {
         do { try audit.append(entry, durability: .soon) } catch {
-            log.warning("a record was not written", metadata: ["event": "\(entry.event)", "cause": "\(error)"])
+            callerLines.write(
+                .warning, "a record was not written", of: userID, ["event": "\(entry.event)", "cause": "\(error)"])
         }
     }
 
     /// Records an event that has happened and that releases nothing: one record of the daemon's, and one of each of these owners, since
     /// nobody reads the daemon's own but the administrator.
     package func note(_ event: AuditTrail.Event, of owners: [OwnerID]) {
-        for owner in [nil] + owners.map(Optional.some) { writeOrWarn(event.entry(of: owner, "done")) }
+        for owner in [nil] + owners.map(Optional.some) { writeOrWarn(event.entry(of: owner, "done"), for: nil) }
     }
 
-    func anchor() throws(Refusal) {
-        do { try audit.anchor() } catch { throw unwritable(error) }
+    func anchor(for userID: UInt32) throws(Refusal) {
+        do { try audit.anchor() } catch { throw unwritable(error, for: userID) }
     }
 
-    private func unwritable(_ error: any Error) -> Refusal {
-        log.error("the audit log cannot be written", metadata: ["cause": "\(error)"])
+    private func unwritable(_ error: any Error, for userID: UInt32) -> Refusal {
+        callerLines.write(.error, "the audit log cannot be written", of: userID, ["cause": "\(error)"])
         if case AuditLogError.diskFull = error {
             return Refusal(
                 .logUnwritable, "The disk is full, so no record can be written and nothing is released; free space.",
@@ -87,10 +93,10 @@ package final class SharedLog: Sendable {
     // MARK: epochs
 
     /// Begins a new epoch of the log's keys, whose seed opens with `passcode`, or lies under the enclave where it is nil.
-    func beginEpoch(_ seeds: LogSeeds, under passcode: PrivateHalf?) throws {
+    func beginEpoch(_ seeds: LogSeeds, under passcode: PrivateHalf?, for userID: UInt32) throws {
         epochs.lock()
         defer { epochs.unlock() }
-        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged) }
+        guard let current = audit.epoch else { throw unwritable(AuditLogError.damaged, for: userID) }
         let seed = SecretBytes(random: 32)
         let number = current + 1
         let provisional = try seeds.record(
@@ -106,14 +112,15 @@ package final class SharedLog: Sendable {
     /// enclave alone afterwards.
     ///
     /// A failure leaves everything as it is, to be tried again with the next proof.
-    func coverSeeds(_ seeds: LogSeeds, under passcode: PrivateHalf) {
+    func coverSeeds(_ seeds: LogSeeds, under passcode: PrivateHalf, for userID: UInt32) {
         do {
             guard try seeds.own().contains(where: { $0.owner == nil }) else { return }
-            try beginEpoch(seeds, under: passcode)
+            try beginEpoch(seeds, under: passcode, for: userID)
             let covered = try seeds.wrapped(under: passcode, openedWith: passcode)
             try vault.write("log.epoch") { try seeds.store(covered, in: $0) }
         } catch {
-            log.error("the audit log's seeds are not under the passcode", metadata: ["cause": "\(error)"])
+            callerLines.write(
+                .error, "the audit log's seeds are not under the passcode", of: userID, ["cause": "\(error)"])
         }
     }
 }

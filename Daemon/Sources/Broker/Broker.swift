@@ -62,7 +62,7 @@ package final class Broker: RequestHandler {
         services = SessionServices(
             owners: opened.owners, facts: configuration.facts, limits: limits, clock: opened.clock,
             contextLifetime: configuration.contextLifetime, isEnclaveImmediate: opened.shared.enclave.isImmediate,
-            log: opened.log)
+            log: opened.log, callerLines: opened.shared.log.callerLines)
         vault.setItemListener(services.itemWatches)
         opened.owners.whenOpened { [weak self] account in self?.follow(account) }
     }
@@ -222,7 +222,9 @@ package final class Broker: RequestHandler {
                 try key.key.sharedSecret(decapsulating: Data(exposing: exchange.request.tail))
             }
         case .readSecret(let body):
-            return try use(body.contextID, body.rightID, .read, exchange) { right in try right.secret() }
+            return try use(body.contextID, body.rightID, .read, exchange) { right in
+                try right.secret(of: storedObject(right.id, exchange))
+            }
 
         case .confirmedSign(let body): return try signConfirmed(body, exchange)
         case .confirmedAttest(let body): return try attestConfirmed(body, exchange)

@@ -212,6 +212,11 @@ enum RefusalMapping {
             Refusal(
                 .systemCancel, "The administrator is removing your part of the store; connect again later.",
                 cause: "owner.being-forgotten")
+        case .beingReplaced:
+            Refusal(
+                .systemCancel,
+                "A copy of the user's own store is taking the place of the user's part of this store; connect again.",
+                cause: "owner.being-replaced")
         case .ended: Refusal(.systemCancel, "The daemon ends; connect again.", cause: "daemon.ends")
         }
     }

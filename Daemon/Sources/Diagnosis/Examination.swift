@@ -1,7 +1,7 @@
 import AuditLog
+import Auditing
 import Authenticators
 import HelperProcesses
-import Logging
 package import Opening
 package import OstiaryMessages
 package import OwnerKeys
@@ -26,7 +26,7 @@ package struct Examination {
 
     var configuration: BrokerConfiguration { opened.configuration }
     var store: SharedStore { opened.shared }
-    var log: Logger { opened.log }
+    var callerLines: CallerLines { store.log.callerLines }
 
     private var isOfSeveral: Bool { configuration.serves.sole == nil }
 
@@ -44,7 +44,8 @@ package struct Examination {
     /// made.
     package func findings() -> [WireFinding] {
         let store = StoreExamination(
-            vault: store.vault, account: account, log: log, requester: requester, isOfSeveral: isOfSeveral)
+            vault: store.vault, account: account, callerLines: callerLines, requester: requester,
+            isOfSeveral: isOfSeveral)
         let findings: [WireFinding?] = [
             machine?.optionFinding(), store.storeFinding(),
             store.keyFinding(limit: account.rights.limits.keyCountOfGroup), store.itemFinding(),

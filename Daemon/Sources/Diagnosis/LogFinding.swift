@@ -14,7 +14,8 @@ extension Examination {
                 "audit log", "It does not fit its anchor\(place). Nothing is released.", advice: replacingLog)
         }
         do { return logFinding(try store.log.audit.verify(for: audience), for: audience) } catch {
-            log.error("the audit log could not be checked", metadata: ["cause": "\(error)"])
+            callerLines.write(
+                .error, "the audit log could not be checked", of: account.user.id, ["cause": "\(error)"])
             let unreadable = error is AuditLogError ? "The log" : "The database"
             return .problem(
                 "audit log", "\(unreadable) cannot be read (\(error)), so the log was not checked against its anchor.",

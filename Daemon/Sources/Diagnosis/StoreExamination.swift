@@ -1,3 +1,4 @@
+import Auditing
 import Authenticators
 import Foundation
 import Logging
@@ -13,7 +14,7 @@ import Vault
 struct StoreExamination {
     let vault: Vault
     let account: OwnerAccount
-    let log: Logger
+    let callerLines: CallerLines
     /// The program that waits for its turns to read much.
     let requester: StretchRequester
     /// Whether the store is for several users. Nobody is told the number of another user's rows.
@@ -41,7 +42,9 @@ struct StoreExamination {
             // The request was ended, and nobody gets the answer.
             return .problem(check, refusal.explanation, advice: "Run `ostiary doctor` again.")
         } catch {
-            log.error("a check of the store failed", metadata: ["check": "\(check)", "cause": "\(error)"])
+            callerLines.write(
+                .error, "a check of the store failed", of: account.user.id,
+                ["check": "\(check)", "cause": "\(error)"])
             return switch error {
             case VaultError.corrupt(let reference, _) where reference.isOfUsers:
                 .problem(
@@ -241,7 +244,8 @@ struct StoreExamination {
                 "Only one is enrolled. If you lose it, objects that only a security key opens stay shut for good.",
                 advice: "Enrol a second one with `ostiary security-key enroll`.")
         } catch {
-            log.error("the list of security keys cannot be used", metadata: ["cause": "\(error)"])
+            callerLines.write(
+                .error, "the list of security keys cannot be used", of: account.user.id, ["cause": "\(error)"])
             return .notice(
                 check, "Their list cannot be used, so no security key opens anything; see the wrong tries.",
                 advice: "\(Self.restoring).")

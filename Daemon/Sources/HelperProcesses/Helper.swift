@@ -9,7 +9,7 @@ package import UnixSocket
 /// death, and an end within a bounded time.
 package struct Helper: ~Copyable, Sendable {
     /// The process of a helper that this process started.
-    private let child: ChildProcess?
+    private let child: UnreapedProcess?
     private let channel: UnixSocket
     /// A pidfd of the helper; nil where the kernel gives none.
     private let watch: Descriptor?
@@ -36,7 +36,7 @@ package struct Helper: ~Copyable, Sendable {
             }
     }
 
-    private init(child: consuming ChildProcess?, channel: UnixSocket, watch: consuming Descriptor?) {
+    private init(child: consuming UnreapedProcess?, channel: UnixSocket, watch: consuming Descriptor?) {
         self.child = child
         self.channel = channel
         self.watch = watch
@@ -49,7 +49,7 @@ package struct Helper: ~Copyable, Sendable {
             let ends = try ChannelEnds()
             let socket = UnixSocket(owning: ends.daemon)
             try socket.setSendTimeout(seconds: HelperProcessLimits.sendSeconds)
-            let process = try ChildProcess(
+            let process = try UnreapedProcess(
                 program: program, environment: environment,
                 descriptors: given.numbers(withConnection: ends.program.number), leadsSession: true)
             let watch = try? watch(process.id)
@@ -250,7 +250,7 @@ package struct Helper: ~Copyable, Sendable {
     /// Kills a child with its process group.
     ///
     /// - Returns: a function that waits until the child is gone; nil for no child.
-    private static func kill(_ child: consuming ChildProcess?) -> (@Sendable () -> Void)? {
+    private static func kill(_ child: consuming UnreapedProcess?) -> (@Sendable () -> Void)? {
         guard let child = child.take() else { return nil }
         return child.kill(withGroup: true)
     }

@@ -1,14 +1,15 @@
-import Dispatch
 import Glibc
 package import HelperProcesses
 package import ProcessFacts
 import Synchronization
+import Threading
 package import UnixSocket
 
 /// The helper that may look at the processes of every user (`Documentation/formats/identity.md`), from the daemon's side.
 ///
 /// All threads share one connection, and it is made again after its end. Each wait has a limit, so that one process that holds up the helper
-/// refuses requests and stops nobody.
+/// refuses requests and stops nobody. Users take turns: the questions of one delay another user's question by one at most. The time of
+/// slow answers counts for the user whom the question is about (``HoldUps``).
 package final class IdentityHelper: Sendable {
     /// How long a thread waits for each of the things that it needs.
     package struct Patience: Sendable {
@@ -26,19 +27,25 @@ package final class IdentityHelper: Sendable {
     /// The effective user of a process, by its folder; nil where that is hidden.
     private let owner: @Sendable (SharedDescriptor) -> UInt32?
     private let patience: Patience
-    /// Taken by the thread whose question is on the connection. A lock has no limit.
-    private let turn = DispatchSemaphore(value: 1)
+    private let now: @Sendable () -> ContinuousClock.Instant
+    /// Taken by the thread whose question is on the connection. A lock has no limit, and knows no users.
+    private let turns: Turns<UInt32>
     private let connection = Mutex(Connection())
     private let holdUps = Mutex(HoldUps())
 
     package convenience init(_ socket: HelperSocket, patience: Patience = Patience()) {
-        self.init(socket, patience: patience) { Self.user(of: $0) }
+        self.init(socket, patience: patience, seeing: { Self.user(of: $0) })
     }
 
+    /// - Parameters:
+    ///   - owner: sees the effective user of a process.
+    ///   - now: the clock for pauses and for the time of the answers.
     init(
-        _ socket: HelperSocket, patience: Patience, seeing owner: @escaping @Sendable (SharedDescriptor) -> UInt32?
+        _ socket: HelperSocket, patience: Patience, seeing owner: @escaping @Sendable (SharedDescriptor) -> UInt32?,
+        at now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, turns: Turns<UInt32> = Turns()
     ) {
         (self.socket, self.patience, self.owner) = (socket, patience, owner)
+        (self.now, self.turns) = (now, turns)
     }
 
     /// Looks at the process of a folder below `/proc`.
@@ -49,20 +56,18 @@ package final class IdentityHelper: Sendable {
     package func look(
         at folder: SharedDescriptor, of named: UInt32? = nil, passing: Bool
     ) throws(FactFailure) -> ProcessLook {
-        let userID = owner(folder) ?? named
-        if let userID, holdUps.withLock({ $0.isPaused(userID, at: .now) }) { throw .unreadable }
-        switch try ask(.look(at: folder, passing: passing), ofUser: userID) {
+        switch try ask(.look(at: folder, passing: passing), ofUser: owner(folder) ?? named) {
         case .look(let look): return look
         case .failure(let failure): throw failure
         case .namesake: throw .unreadable
         }
     }
 
-    /// A process of the user, in another session, whose controlling terminal has the same number.
+    /// A process of the user, in another session, whose controlling terminal has the same number. The search counts for the user.
     package func namesake(
         ofTerminal number: UInt32, besidesSession session: Int32, of userID: UInt32
     ) throws(FactFailure) -> Int32? {
-        switch try ask(.namesake(ofTerminal: number, besidesSession: session, of: userID)) {
+        switch try ask(.namesake(ofTerminal: number, besidesSession: session, of: userID), ofUser: userID) {
         case .namesake(let processID): return processID
         case .failure(let failure): throw failure
         case .look: throw .unreadable
@@ -75,27 +80,32 @@ package final class IdentityHelper: Sendable {
         return unsafe fstat(folder.number, &status) == 0 ? status.st_uid : nil
     }
 
-    /// - Parameter userID: the user whose process the question is about, where it is one.
-    private func ask(
-        _ question: IdentityQuestion, ofUser userID: UInt32? = nil
-    ) throws(FactFailure) -> IdentityAnswer {
-        let milliseconds = Int(patience.turn / .milliseconds(1))
-        guard turn.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { throw .unreadable }
-        defer { turn.signal() }
+    /// - Parameter userID: the user whose process the question is about, or whose processes; nil where nobody is known.
+    private func ask(_ question: IdentityQuestion, ofUser userID: UInt32?) throws(FactFailure) -> IdentityAnswer {
+        guard !isPaused(userID), turns.take(for: userID, within: patience.turn) else { throw .unreadable }
+        defer { turns.passOn() }
         // Those that waited behind the user's process ask about the user's others.
-        if let userID, holdUps.withLock({ $0.isPaused(userID, at: .now) }) { throw .unreadable }
-        switch connection.withLock({ $0.ask(question, at: socket, patience) }) {
-        case .answered(let answer): return answer
-        case .heldUp: if let userID { holdUps.withLock { $0.note(userID, at: .now) } }
+        guard !isPaused(userID) else { throw .unreadable }
+        switch connection.withLock({ $0.ask(question, at: socket, patience, now) }) {
+        case .answered(let answer, after: let duration):
+            if let userID { holdUps.withLock { $0.charge(userID, duration, at: now()) } }
+            return answer
+        case .heldUp: if let userID { holdUps.withLock { $0.note(userID, at: now()) } }
         case .unanswered: break
         }
         throw .unreadable
+    }
+
+    private func isPaused(_ userID: UInt32?) -> Bool {
+        guard let userID else { return false }
+        return holdUps.withLock { $0.isPaused(userID, at: now()) }
     }
 }
 
 /// What came of a question.
 private enum Asked {
-    case answered(IdentityAnswer)
+    /// With the time from the question to the answer. The start of a helper is nobody's time.
+    case answered(IdentityAnswer, after: Duration)
     /// The helper had the question, and ended or stayed silent over it.
     case heldUp
     /// There is no helper, or no answer that has the form of one.
@@ -123,21 +133,23 @@ private struct Connection: ~Copyable, Sendable {
     init() {}
 
     mutating func ask(
-        _ question: IdentityQuestion, at socket: HelperSocket, _ patience: IdentityHelper.Patience
+        _ question: IdentityQuestion, at socket: HelperSocket, _ patience: IdentityHelper.Patience,
+        _ now: () -> ContinuousClock.Instant
     ) -> Asked {
         if let kept = helper.take() {
-            let begin = ContinuousClock.now
+            let begin = now()
             switch ask(question, kept, patience) {
-            case .answered(let answer): return .answered(answer)
+            case .answered(let answer): return .answered(answer, after: now() - begin)
             case .silent: return .heldUp
             case .failed: return .unanswered
             // Maybe long ago: it says nothing of this question, and another helper is asked once.
-            case .ended: if ContinuousClock.now - begin >= Self.soon { return .heldUp }
+            case .ended: if now() - begin >= Self.soon { return .heldUp }
             }
         }
         guard let made = try? Helper(.activated(socket), greetingWithin: patience.greeting) else { return .unanswered }
+        let begin = now()
         switch ask(question, made, patience) {
-        case .answered(let answer): return .answered(answer)
+        case .answered(let answer): return .answered(answer, after: now() - begin)
         case .silent, .ended: return .heldUp
         case .failed: return .unanswered
         }

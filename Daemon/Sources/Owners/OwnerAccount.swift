@@ -68,14 +68,15 @@ package final class OwnerAccount: Sendable {
     /// nobody else.
     package let looks = WorkThread(name: "ostiary-environment")
     package let clock: any BootClock
-    private let log: Logger
+    private let callerLines: CallerLines
 
     /// An account starts no thread and waits for nobody.
     package init(_ owner: OpenedOwner, in store: SharedStore, with services: OwnerServices) {
         let (ring, vault, keys, enclave) = (owner.ring, store.vault, store.keys, store.enclave)
         let (stretching, log, factors) = (services.stretching, services.log, services.factors)
         let seeds = LogSeeds(vault: vault, enclave: enclave, owner: owner.id)
-        let trail = AuditTrail(store.log, of: owner.id.ownerID, seeds: seeds)
+        let trail = AuditTrail(store.log, of: owner.id.ownerID, userID: owner.user.id, seeds: seeds)
+        let callerLines = store.log.callerLines
         user = owner.user
         id = owner.id
         self.vault = vault
@@ -83,11 +84,11 @@ package final class OwnerAccount: Sendable {
         self.trail = trail
         clock = services.clock
         leases = LeaseTable(clock: services.clock)
-        self.log = log
+        self.callerLines = callerLines
         self.ring = ring
         self.stretching = stretching
         eraser = JournalEraser(vault: vault, log: log)
-        let biometry = factors.fingers.map { Self.biometry($0, factors, owner, vault, keys, log) }
+        let biometry = factors.fingers.map { Self.biometry($0, factors, owner, vault, keys, callerLines) }
         self.biometry = biometry
         let enrolment = CurrentEnrolment {
             guard let biometry else { throw Refusal.unavailable(.biometryCurrentSet, because: .biometryNotAvailable) }
@@ -118,7 +119,8 @@ package final class OwnerAccount: Sendable {
             vault: vault, ring: ring, owner: id, stretching: stretching, eraser: eraser,
             digests: digests, enrolment: enrolment, share: services.share)
         applications = ApplicationRegistry(
-            vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared, log: log)
+            vault: vault, owner: id, folder: services.programs.systemFolder, shared: services.programs.shared,
+            now: { [clock = services.clock] in clock.now().time }, log: log)
         let isHardware = enclave.guessing == .limitedByHardware
         let authenticators: [any Authenticator] = [
             PasscodeAuthenticator(
@@ -161,7 +163,7 @@ package final class OwnerAccount: Sendable {
 
     private static func biometry(
         _ fingers: FingerSources, _ factors: FactorSources, _ owner: OpenedOwner, _ vault: Vault, _ keys: StoreKeys,
-        _ log: Logger
+        _ callerLines: CallerLines
     ) -> Biometry {
         // A key of the store's own: digests of two stores or two owners cannot be compared.
         let key = keys.digest(vault.storeID.bytes + owner.id.bytes, label: "ostiary.enrolled-templates.v1")
@@ -171,8 +173,10 @@ package final class OwnerAccount: Sendable {
                 folder: $0.folder, trustedUserID: $0.trustedUserID)
         }
         let storage = BiometryRecordStorage(vault: vault, owner: owner.id)
+        let userID = owner.user.id
         return Biometry(fingers.make(Array(key), owner.user), face: face, ring: owner.ring, storage: storage) { error in
-            log.error("what is known of fingers and faces was not stored", metadata: ["cause": "\(error)"])
+            callerLines.write(
+                .error, "what is known of fingers and faces was not stored", of: userID, ["cause": "\(error)"])
         }
     }
 
@@ -191,7 +195,8 @@ package final class OwnerAccount: Sendable {
     /// zero: every check of a passcode reads the counter again and is refused.
     package func knownAttempts() -> AttemptStatus? {
         do { return try keeper.attempts() } catch {
-            log.error("the counter of wrong passcodes cannot be used", metadata: ["cause": "\(error)"])
+            callerLines.write(
+                .error, "the counter of wrong passcodes cannot be used", of: user.id, ["cause": "\(error)"])
             return nil
         }
     }

@@ -23,8 +23,8 @@ struct OwnerEntries {
 
     /// By the users' numbers.
     private var entries: [UInt32: Entry] = [:]
-    /// The numbers of users whom nobody enters for now.
-    private var barred: Set<UInt32> = []
+    /// Why nobody enters the account of a user for now, by the users' numbers.
+    private var barred: [UInt32: OwnerOpeningError] = [:]
     private(set) var isClosed = false
     /// Told of each account before anybody enters it.
     var hooks: [@Sendable (OwnerAccount) -> Void] = []
@@ -41,7 +41,7 @@ struct OwnerEntries {
 
     mutating func step(for user: SystemUser, at now: Duration) -> Step {
         guard !isClosed else { return .refused(OwnerOpeningError.ended) }
-        guard !barred.contains(user.id) else { return .refused(OwnerOpeningError.beingForgotten) }
+        if let reason = barred[user.id] { return .refused(reason) }
         switch entries[user.id] {
         case .open(let account, let stays, let ends):
             // A number with another name may be another person's by now.
@@ -136,10 +136,14 @@ struct OwnerEntries {
         case busy
     }
 
-    /// Nobody enters the user's account any more; false if somebody else has barred it.
-    mutating func bar(_ userID: UInt32) -> Bool { !isClosed && barred.insert(userID).inserted }
+    /// Nobody enters the user's account any more; whoever tries is told the reason. Throws the reason of somebody else who has barred it.
+    mutating func bar(_ userID: UInt32, because reason: OwnerOpeningError) throws(OwnerOpeningError) {
+        guard !isClosed else { throw .ended }
+        if let other = barred[userID] { throw other }
+        barred[userID] = reason
+    }
 
-    mutating func unbar(_ userID: UInt32) { barred.remove(userID) }
+    mutating func unbar(_ userID: UInt32) { barred[userID] = nil }
 
     mutating func barredStep(_ userID: UInt32) -> BarredStep {
         switch entries[userID] {

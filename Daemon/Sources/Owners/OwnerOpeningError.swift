@@ -13,6 +13,8 @@ package enum OwnerOpeningError: Error, Equatable, CustomStringConvertible {
     case unreadable(Part)
     /// The user's part of the store is being removed.
     case beingForgotten
+    /// Another part of the store takes the place of the user's.
+    case beingReplaced
     /// The daemon ends.
     case ended
 
@@ -48,6 +50,7 @@ package enum OwnerOpeningError: Error, Equatable, CustomStringConvertible {
         case .unreadable(let part):
             "\(part.words) in the store does not verify. Restore the store from a backup."
         case .beingForgotten: "The user's part of the store is being removed."
+        case .beingReplaced: "A copy of the user's own store is taking the place of the user's part of the store."
         case .ended: "The daemon ends and serves nobody any more."
         }
     }

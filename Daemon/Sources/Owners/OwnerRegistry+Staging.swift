@@ -25,11 +25,11 @@ extension OwnerRegistry {
     /// whoever enters next gets the other part. Nobody enters meanwhile.
     package func replace(_ account: OwnerAccount, _ body: () throws -> Void) throws {
         let userID = account.user.id
-        guard entries.withLock({ $0.bar(userID) }) else { throw OwnerOpeningError.beingForgotten }
+        try entries.withLock { try $0.bar(userID, because: .beingReplaced) }
         defer { entries.withLock { $0.unbar(userID) } }
         try body()
         entries.withLock { $0.remove(account) }
-        account.end()
+        end(account)
     }
 }
 

@@ -1,3 +1,4 @@
+import Auditing
 import Foundation
 import Logging
 import Passcodes
@@ -94,8 +95,9 @@ package final class OwnerRegistry: Sendable {
             return account
         } catch {
             if (error as? OwnerOpeningError) != .ended {
-                services.log.error(
-                    "the store was not opened for a user", metadata: ["user": "\(user.id)", "cause": "\(error)"])
+                store.log.callerLines.write(
+                    .error, "the store was not opened for a user", of: user.id,
+                    ["user": "\(user.id)", "cause": "\(error)"])
             }
             let end = services.clock.now().time + Self.errorLifetime
             entries.withLock { $0.refuse(user, because: error, until: end) }
@@ -141,27 +143,31 @@ package final class OwnerRegistry: Sendable {
 
     private func close(_ account: OwnerAccount, since end: UInt64) {
         guard entries.withLock({ $0.beginClosing(account, since: end) }) else { return }
-        account.end()
-        // Before anybody enters again: no question to the next account is forgotten with this one.
-        services.prompter.forget(account.user.id)
+        self.end(account)
         entries.withLock { $0.finishClosing(account) }
+    }
+
+    /// Ends an account. To be called before anybody can enter again: otherwise a question to the next account would be forgotten.
+    func end(_ account: OwnerAccount) {
+        account.end()
+        services.prompter.forget(account.user.id)
     }
 
     /// Runs `body` while the account of a user is closed and nobody can enter it.
     ///
     /// - Parameter end: ends the connections of an account that is in use, as often as it is called; nil ends none.
-    /// - Throws: ``AccountInUse``, and errors of `body`.
+    /// - Throws: ``AccountInUse``, ``OwnerOpeningError`` if somebody else bars the user, and errors of `body`.
     package func whileBarred<Result>(
         _ userID: UInt32, ending end: ((OwnerAccount) -> Void)?, _ body: () throws -> Result
     ) throws -> Result {
-        guard entries.withLock({ $0.bar(userID) }) else { throw OwnerOpeningError.beingForgotten }
+        try entries.withLock { try $0.bar(userID, because: .beingForgotten) }
         defer { entries.withLock { $0.unbar(userID) } }
         let deadline = ContinuousClock.now.advanced(by: Self.barringTime)
         while true {
             switch entries.withLock({ $0.barredStep(userID) }) {
             case .closed: return try body()
             case .end(let account):
-                account.end()
+                self.end(account)
                 entries.withLock { $0.finishClosing(account) }
                 continue
             case .inUse(let account):

@@ -242,8 +242,10 @@ package final class OwnerPasskeys: CredentialStorage, UserInteraction {
         of salts: PRFSalts, with credential: StoredCredential, isVerified: Bool, under proof: (any UserProof)?
     ) throws(CTAPStatus) -> PRFOutputs {
         try status {
-            let opened = try opened(store.find(credential.identifier), by: require(proof))
-            return try PasskeySecret.outputs(of: salts, isVerified: isVerified, by: opened.right.secret())
+            let passkey = try store.find(credential.identifier)
+            let opened = try opened(passkey, by: require(proof))
+            return try PasskeySecret.outputs(
+                of: salts, isVerified: isVerified, by: opened.right.secret(of: passkey.record))
         }
     }
 

@@ -208,7 +208,10 @@ package final class ItemWatches: ItemListener {
     }
 
     private func note(_ changes: ChangedItems) {
+        let changesOfOwners = changes.byOwner
         for (key, watch) in state.withLock({ $0.watches }) where !watch.items.queries.isEmpty {
+            // Not even the number of another owner's transactions reaches the watch.
+            guard let changes = changesOfOwners[watch.session.account.id] else { continue }
             if let groups = watch.session.caller.determinedAccessGroups {
                 note(changes, on: key, watch, in: groups)
             } else {
@@ -220,7 +223,7 @@ package final class ItemWatches: ItemListener {
 
     private func note(_ changes: ChangedItems, on key: ObjectIdentifier, _ watch: Watch, in groups: [ExactName]) {
         // Without the lock: a transaction may have changed very many items.
-        let effects = Self.effects(of: changes, on: watch.queries(in: groups), owner: watch.session.account.id)
+        let effects = Self.effects(of: changes, on: watch.queries(in: groups))
         state.withLock { state in
             // Another watch by now: it knows of nothing yet, or tells of other groups.
             guard state.watches[key]?.items == watch.items else { return }
@@ -251,13 +254,13 @@ package final class ItemWatches: ItemListener {
         }
     }
 
-    /// The effects of the changes on a watch's queries; nil if its program must look at its items again.
+    /// The effects of its owner's changes on a watch's queries; nil if its program must look at its items again.
     private static func effects(
-        of changes: ChangedItems, on queries: [ItemQuery], owner: VaultID
+        of changes: ChangedItems, on queries: [ItemQuery]
     ) -> [(ChangedItem, ChangedItem.Effect)]? {
-        guard !changes.relistedOwners.contains(owner) else { return nil }
+        guard changes.relistedOwners.isEmpty else { return nil }
         var effects: [(ChangedItem, ChangedItem.Effect)] = []
-        for item in changes.items where item.owner == owner {
+        for item in changes.items {
             guard let effect = item.effect(on: queries) else { continue }
             guard effects.count < ItemNews.itemCount else { return nil }
             effects.append((item, effect))

@@ -75,7 +75,8 @@ package final class Session: Sendable {
         slow = SlowRequests(
             quota: services.slowRequests, readings: services.readings, program: caller.program.ofOwner)
         grantEnds = GrantEnds(trail: account.trail, thread: services.grantEnds)
-        contexts = services.makeContexts(contextNumbers, ended: grantEnds.reporter(of: caller.program))
+        contexts = services.makeContexts(
+            contextNumbers, of: caller.program.ofOwner, ended: grantEnds.reporter(of: caller.program))
         clients = DoorClients(quota: services.clients)
         greeting = WireGreeting(
             .ofThisBuild, random: Data(exposing: SecretBytes(random: WireLimits.nonceByteCount)))
@@ -83,7 +84,7 @@ package final class Session: Sendable {
 
     /// Contexts of a client.
     func makeContexts(of program: CallerProgram) -> ContextTable {
-        services.makeContexts(contextNumbers, ended: grantEnds.reporter(of: program))
+        services.makeContexts(contextNumbers, of: program.ofOwner, ended: grantEnds.reporter(of: program))
     }
 
     /// The connected program and the clients that it acts for, with their grants.

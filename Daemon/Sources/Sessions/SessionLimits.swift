@@ -21,6 +21,9 @@ package struct SessionLimits: Equatable, Sendable {
     let itemWatches: ShareLimits
     /// Passwords that programs leave in contexts. Each takes at most a cell of 1,024 bytes in locked memory.
     package let credentials: ShareLimits
+    /// Objects and requirements that contexts remember a grant of. An opened right takes 3 kB as a rule, and 30 kB with the longest
+    /// names. A connection has up to 1,024 contexts, each with any number of rights.
+    let grants: ShareLimits
     /// Domains that are asked for their association files at once. Each costs a process, and for the whole machine a connection of the few
     /// that `ostiary-association.socket` admits. A domain's server that does not answer holds it for ten seconds.
     package let associations: ShareLimits
@@ -39,6 +42,7 @@ package struct SessionLimits: Equatable, Sendable {
         clients: ShareLimits(ofProgram: 32, total: 128),
         itemWatches: ShareLimits(ofProgram: 16, total: 64),
         credentials: ShareLimits(ofProgram: 256, total: 1024),
+        grants: ShareLimits(ofProgram: 4096, total: 16_384),
         associations: ShareLimits(ofProgram: 4, total: 16))
 
     /// As many descriptors as the limits of one user are made for.
@@ -65,6 +69,11 @@ package struct SessionLimits: Equatable, Sendable {
             // Locked memory does not grow with the descriptors.
             credentials: ShareLimits(
                 ofProgram: 64, ofOwner: ofOneUser.credentials.total / usersAtLeast, total: ofOneUser.credentials.total),
+            // Nor does other memory. With the longest names the grants of one user take 250 MB, and all grants 1 GB; the unit permits
+            // 2 GiB.
+            grants: ShareLimits(
+                ofProgram: ofOneUser.grants.ofProgram, ofOwner: ofOneUser.grants.total / 2,
+                total: usersAtLeast * ofOneUser.grants.total / 2),
             // Nor do the processes at the socket of `ostiary-association`.
             associations: ShareLimits(
                 ofProgram: 2, ofOwner: ofOneUser.associations.total / usersAtLeast,

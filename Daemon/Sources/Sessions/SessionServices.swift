@@ -1,3 +1,5 @@
+package import Auditing
+import ExactNames
 package import Logging
 package import Owners
 package import Passcodes
@@ -18,6 +20,7 @@ package final class SessionServices: Sendable {
     let slowRequests: SlowRequestQuota
     let readings: SlowRequestQuota
     let clients: SlowRequestQuota
+    let grants: GrantQuota
     let clock: any BootClock
     let contextLifetime: Duration
     /// Whether uses of keys may run on the connections' own threads.
@@ -28,24 +31,28 @@ package final class SessionServices: Sendable {
 
     package init(
         owners: OwnerRegistry, facts: any CallerFacts, limits: SessionLimits, clock: any BootClock,
-        contextLifetime: Duration, isEnclaveImmediate: Bool, log: Logger
+        contextLifetime: Duration, isEnclaveImmediate: Bool, log: Logger, callerLines: CallerLines
     ) {
         (self.owners, self.facts) = (owners, facts)
         registry = SessionRegistry(limits.connections)
         slowRequests = SlowRequestQuota(limits.slowRequests)
         readings = SlowRequestQuota(limits.readings)
         clients = SlowRequestQuota(limits.clients)
+        grants = GrantQuota(limits.grants)
         self.clock = clock
         self.contextLifetime = contextLifetime
         self.isEnclaveImmediate = isEnclaveImmediate
         self.log = log
-        callerLines = CallerLines(log)
+        self.callerLines = callerLines
         itemWatches = ItemWatches(limits.itemWatches)
         environment = EnvironmentFollower(of: owners, limits.watches, clock: clock, log: log)
     }
 
     /// Contexts of a connected program or a client, numbered with the others of its connection.
-    func makeContexts(_ numbers: ContextNumbers, ended: @escaping GrantEndHandler) -> ContextTable {
-        ContextTable(clock: clock, lifetime: contextLifetime, numbers: numbers, ended: ended)
+    func makeContexts(
+        _ numbers: ContextNumbers, of program: ProgramOfOwner, ended: @escaping GrantEndHandler
+    ) -> ContextTable {
+        ContextTable(
+            clock: clock, lifetime: contextLifetime, quota: grants, program: program, numbers: numbers, ended: ended)
     }
 }

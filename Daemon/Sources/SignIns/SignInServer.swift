@@ -1,3 +1,4 @@
+import Auditing
 import Authenticators
 import Cancellations
 import Dispatch

@@ -5,7 +5,7 @@ import UnixSocket
 
 /// A running pinentry with pipes to its standard input and output.
 struct PinentryProcess: ~Copyable {
-    private let process: ChildProcess
+    private let process: UnreapedProcess
     private let input: Descriptor
     /// Where its lines come from.
     let output: Descriptor
@@ -20,7 +20,7 @@ struct PinentryProcess: ~Copyable {
     init(_ options: PinentryOptions) throws(SystemCallError) {
         let toDialog = try PipeEnds()
         let fromDialog = try PipeEnds()
-        process = try ChildProcess(
+        process = try UnreapedProcess(
             program: options.program, environment: Self.environment(options),
             descriptors: [toDialog.reader.number, fromDialog.writer.number, -1], leadsSession: false)
         input = toDialog.writer

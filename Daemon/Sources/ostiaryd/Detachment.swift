@@ -1,5 +1,4 @@
 import Broker
-import CLinuxShims
 import Foundation
 import Glibc
 import Owners
@@ -44,14 +43,11 @@ struct Detachment {
         if options.replaceDamagedLog { arguments.append("--replace-damaged-log") }
         let log = try openLog()
         let environment = ["PATH=/usr/bin:/bin", "LANG=C.UTF-8", "SWIFT_BACKTRACE=enable=no"]
-        var child = pid_t()
-        let result = unsafe CStrings.withPointers(arguments) { arguments in
-            unsafe CStrings.withPointers(environment) { environment in
-                unsafe ostiary_spawn(
-                    own, arguments, environment, [-1, -1, log.number, report.writing], 4, 1, "/", &child)
-            }
-        }
-        guard result == 0 else { throw StartError("\(SystemCallError("posix_spawn", subject: own, code: result))") }
+        do throws(SystemCallError) {
+            _ = try ProgramStart.spawn(
+                program: own, arguments: arguments, environment: environment,
+                descriptors: [-1, -1, log.number, report.writing], leadsSession: true)
+        } catch { throw StartError("\(error)") }
     }
 
     private func openLog() throws -> SharedDescriptor {

@@ -143,15 +143,26 @@ struct AssociationLookupsTests {
             .write(to: URL(fileURLWithPath: folder.path("administrator/example.net.json")))
         let waiting = try Lookup(lookups, of: "one", on: "example.org")
         try waitUntil(begun: 2)
-        for program in ["one", sameOfOtherOwner] as [ProgramOfOwner] {
+        for program in ["one", "two"] as [ProgramOfOwner] {
             #expect(try result(lookups, of: program, on: "example.com") == .success(.associated))
             #expect(try result(lookups, of: program, on: "example.net") == .success(.notListed))
         }
+        #expect(try result(lookups, of: sameOfOtherOwner, on: "example.net") == .success(.notListed))
         #expect(try result(lookups, of: "one", on: "example.edu") == .failure(Self.tooManyOfOne))
         #expect(try result(lookups, of: sameOfOtherOwner, on: "example.edu") == .failure(Self.tooManyInAll))
         try letAnswer()
         #expect(try waiting.result() == .success(.associated))
         try waitUntil(begun: 2)
+    }
+
+    /// An owner could otherwise see by the time of an answer which programs and domains another owner uses.
+    @Test func `the domain is asked again for another owner's program`() throws {
+        let lookups = lookups(ShareLimits(ofProgram: 1, total: 1))
+        try letAnswer()
+        for (count, program) in [(1, "one"), (2, sameOfOtherOwner)] as [(Int, ProgramOfOwner)] {
+            for _ in 1...2 { #expect(try result(lookups, of: program) == .success(.associated)) }
+            try waitUntil(begun: count)
+        }
     }
 
     @Test func `a yes gives the share back`() throws {

@@ -166,8 +166,8 @@ extension Associations {
         on relyingParty: RelyingPartyIdentifier, for application: ExactName, at now: Duration,
         until cancellation: PromptCancellation
     ) -> AssociationVerdict {
-        knownVerdict(on: relyingParty, for: application, at: now)
-            ?? askDomain(relyingParty, about: application, at: now, until: cancellation)
+        knownVerdict(on: relyingParty, for: application, of: nil, at: now)
+            ?? askDomain(relyingParty, about: application, of: nil, at: now, until: cancellation)
     }
 }
 

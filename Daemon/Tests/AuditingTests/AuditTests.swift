@@ -1,4 +1,5 @@
 import AccessControl
+import Callers
 import ExactNames
 import Foundation
 import OstiaryMessages
@@ -6,10 +7,12 @@ import OwnerKeys
 import Owners
 import PromptProtocol
 import ProtectedObjects
+import Refusals
 import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
 @testable import Broker
 @testable import BrokerTestSupport
 
@@ -395,6 +398,28 @@ struct AuditTests {
         broken.prompter.prepare([.text(BrokerFixture.passcode), .text("another battery 8"), .text("another battery 8")])
         #expect(try refusal { try client.passcode(.change) } == .logUnwritable)
         #expect(try Self.stored(in: broken).keys.sorted() == ["bound", "free"])
+    }
+
+    @Test func `a user's program in a loop leaves few lines about a damaged log, and another user's line is written`()
+        throws
+    {
+        let recorded = RecordedLog()
+        let broken = try BrokerFixture(in: damaged(.changedByte), log: recorded.logger)
+        let client = try broken.client()
+        let (right, context) = (try #require(Self.stored(in: broken)["free"]), try client.openContext())
+        let former = recorded.lines.count
+        for _ in 0..<(3 * Int(CallerLines.burst)) {
+            #expect(try refusal { try client.authorize(rightID: right, in: context) } == .logUnwritable)
+        }
+        #expect(recorded.lines.count - former <= Int(CallerLines.burst))
+        let told = recorded.count(of: "the audit log cannot be written")
+        #expect(told > 0)
+        let trail = AuditTrail(
+            broken.broker.store.log, of: broken.account.id.ownerID, userID: broken.account.user.id + 1,
+            seeds: broken.account.seeds)
+        let event = AuditTrail.Event(name: "test", program: .daemonStart)
+        #expect(throws: Refusal.self) { try trail.grant(event, factors: [], strength: "", isProved: true) }
+        #expect(recorded.count(of: "the audit log cannot be written") == told + 1)
     }
 
     /// The names and ids of the stored rights, which no request tells while the log does not fit.

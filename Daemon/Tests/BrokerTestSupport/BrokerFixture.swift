@@ -5,7 +5,7 @@ package import Enclave
 import Foundation
 import Glibc
 package import HelperProcesses
-import Logging
+package import Logging
 import Opening
 import OstiaryMessages
 package import OwnerKeys
@@ -40,6 +40,7 @@ package final class BrokerFixture {
     private let authenticators: CredentialAuthenticators
     private let space: (@Sendable () -> DiskSpace?)?
     private let serves: ServedUsers?
+    private let log: Logger
     private let asking: @Sendable (ScriptedPrompter) -> any Prompter
     /// The folder of the administrator's association files; it does not exist at first.
     package var associationsDirectory: String { folder.path("associations.d") }
@@ -56,6 +57,7 @@ package final class BrokerFixture {
     ///   - facts: the machine's facts about callers.
     ///   - asking: makes the broker's prompter of the scripted one.
     ///   - space: the free space on the disk of the log; nil asks the disk. Then the test's outcome depends on the disk.
+    ///   - log: the daemon's own log.
     package init(
         in folder: TestFolder? = nil, stateDirectory: String? = nil, serves: ServedUsers? = nil,
         stretching: PasscodeStretching = .quick,
@@ -66,6 +68,7 @@ package final class BrokerFixture {
         authenticators: CredentialAuthenticators = .none,
         asking: @escaping @Sendable (ScriptedPrompter) -> any Prompter = { $0 },
         space: (@Sendable () -> DiskSpace?)? = { nil },
+        log: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         around: @escaping (any Enclave) -> any Enclave = { $0 }
     ) throws {
         let folder = try folder ?? TestFolder()
@@ -81,11 +84,12 @@ package final class BrokerFixture {
         self.authenticators = authenticators
         self.space = space
         self.serves = serves
+        self.log = log
         self.asking = asking
         self.stateDirectory = stateDirectory ?? Self.stateDirectory(in: folder)
         broker = try Self.open(
             self.stateDirectory, stretching, asking(prompter), clock, observer, replacingDamagedLog, folder,
-            sensors, fingers, face, helpers, facts, prompts, authenticators, space, serves, around)
+            sensors, fingers, face, helpers, facts, prompts, authenticators, space, serves, log, around)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 
@@ -99,7 +103,7 @@ package final class BrokerFixture {
         _ sensors: AddedAuthenticators = .none,
         _ fingers: FingerSources?, _ face: FaceSource?, _ helpers: HelperRoads, _ facts: any CallerFacts,
         _ prompts: PromptConfiguration, _ authenticators: CredentialAuthenticators,
-        _ space: (@Sendable () -> DiskSpace?)?, _ serves: ServedUsers?,
+        _ space: (@Sendable () -> DiskSpace?)?, _ serves: ServedUsers?, _ log: Logger,
         _ around: (any Enclave) -> any Enclave = { $0 }
     ) throws -> Broker {
         umask(0o077)
@@ -113,8 +117,8 @@ package final class BrokerFixture {
                 version: "test",
                 applicationsDirectory: folder.path("apps.d"), fingers: fingers, face: face,
                 associationsDirectory: folder.path("associations.d"), associationsUserID: geteuid()),
-            log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, stretching: stretching, prompter: prompter,
-            clock: clock, observer: observer, replacingDamagedLog: replacingDamagedLog,
+            log: log, stretching: stretching, prompter: prompter, clock: clock, observer: observer,
+            replacingDamagedLog: replacingDamagedLog,
             adding: sensors, authenticators: authenticators, space: space, limits: limits, around: around)
     }
 
@@ -159,7 +163,7 @@ package final class BrokerFixture {
         close()
         broker = try Self.open(
             stateDirectory, stretching, asking(prompter), clock, nil, false, folder, sensors,
-            fingers, face, helpers, facts, prompts, authenticators, space, serves)
+            fingers, face, helpers, facts, prompts, authenticators, space, serves, log)
         (server, socketPath) = try Self.serve(broker, in: folder)
     }
 

@@ -179,6 +179,34 @@ struct ApplicationTests {
         #expect(try list().map(\.applicationID) == ["com.example.former"])
     }
 
+    @Test func `leases of a program, and those through it, end when it is registered, alone or with others`() throws {
+        try fixture.setPasscode()
+        let rule = try AccessControl(
+            availability: .whenUnlocked, confirmingEachSignatureWith: .passcode,
+            leases: GrantLimits(hardSeconds: 3600))
+        let right = try client.create("commits", rule)
+        let programs = try programs(2)
+        let unconcerned = "/usr/bin/agent"
+        func grant(_ program: String, through door: String = "") throws {
+            fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+            try client.grantLease([right.rightID]) { ($0.program, $0.through.door) = (program, door) }
+        }
+        func leased() throws -> Set<[String]> { try Set(client.leases().map { [$0.program, $0.through.door] }) }
+        func leases(of path: String) -> Set<[String]> { [[path, ""], [unconcerned, path]] }
+        for path in [program, programs[0].path, programs[1].path] {
+            try grant(path)
+            try grant(unconcerned, through: path)
+        }
+        try grant(unconcerned)
+        let last: Set = [[unconcerned, ""]]
+        let others = programs.reduce(last) { $0.union(leases(of: $1.path)) }
+        #expect(try leased() == others.union(leases(of: program)))
+        try register([.text(BrokerFixture.passcode)])
+        #expect(try leased() == others)
+        _ = try together(programs, [.text(BrokerFixture.passcode)])
+        #expect(try leased() == last)
+    }
+
     private init(_ fixture: BrokerFixture, _ program: String) throws {
         self.fixture = fixture
         self.program = program

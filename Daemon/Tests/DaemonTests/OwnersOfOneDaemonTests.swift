@@ -6,12 +6,13 @@ import OstiaryMessages
 import Owners
 import ProcessFacts
 import PromptProtocol
-import Prompting
 import StoreTestSupport
 import Synchronization
 import TerminalTestSupport
 import Testing
 import Vault
+
+@testable import Prompting
 
 /// Three owners of one daemon, each with the same twenty programs, and a fourth who comes at run time: nothing of one reaches
 /// another.
@@ -35,11 +36,17 @@ struct OwnersOfOneDaemonTests {
 
     init() throws {
         password = try Requirement(anyOf: [.applicationPassword])
-        let people = People()
+        let (people, now) = (People(), ContinuousClock.now)
         self.people = people
         fixture = try BrokerFixture(
             serves: .anybody(closing: .never),
-            asking: { PromptQueue(SeatedPeople(people, answering: $0), terminalDevice: { _ in nil }) })
+            asking: { scripted in
+                // Its clock stands, so that no pause ends.
+                let queue = PromptQueue(
+                    SeatedPeople(people, answering: scripted), now: { now }, terminalDevice: { _ in nil })
+                people.note(queue)
+                return queue
+            })
         fixture.prompter.always { $0.kind.factor == nil ? .confirm : .text(BrokerFixture.passcode) }
         let folder = fixture.folder
         programs = try (0..<Self.programCount).map { number in
@@ -53,6 +60,18 @@ struct OwnersOfOneDaemonTests {
     private func start(for user: SystemUser) throws -> [Caller] {
         let socket = try fixture.socketPath(of: user)
         return try programs.map { try Caller(atSocket: socket, program: $0).greeted() }
+    }
+
+    /// One more connection of the first program.
+    private func startFirst(for user: SystemUser) throws -> RawClient {
+        try Caller(atSocket: fixture.socketPath(of: user), program: programs[0]).greeted().client
+    }
+
+    /// A connection of the same program for each of two owners, and a right of each whose use asks.
+    private func startSame() throws -> (ada: RawClient, grace: RawClient) {
+        let clients = (ada: try startFirst(for: Self.ada), grace: try startFirst(for: Self.grace))
+        for client in [clients.ada, clients.grace] { try client.create("word", password) }
+        return clients
     }
 
     private func owner(_ user: SystemUser) throws -> OwnerID {
@@ -130,6 +149,95 @@ struct OwnersOfOneDaemonTests {
         #expect(answers.allSatisfy { $0.factors != nil || $0.refusal == .tooMany })
     }
 
+    // MARK: another's program of the same name
+
+    @Test func `wait for no pause of another's program of the same name`() throws {
+        let (ada, grace) = try startSame()
+        try people.decline(owner(Self.ada))
+        for _ in 0..<PromptCooldown.unansweredCount { #expect(try ada.authorize("word").refusal == .userCancel) }
+        #expect(try ada.authorize("word").cause == "prompt.cooldown")
+        #expect(try grace.canAuthorize("word"))
+    }
+
+    @Test func `wait for no slow request of another's program of the same name`() throws {
+        let (ada, grace) = try startSame()
+        let absent = try owner(Self.ada)
+        people.lose(absent)
+        defer { people.find(absent) }
+        var (connections, refused): ([RawClient], Answer?) = ([ada], nil)
+        // As many requests as the program may have at once. Each connection has at most sixteen.
+        while refused == nil, connections.count < 10 {
+            let client = try startFirst(for: Self.ada)
+            connections.append(client)
+            let right = try client.rightID("word")
+            for _ in 0..<16 { try client.send(.authorize(right, in: client.openContext())) }
+            // A refusal comes before this answer.
+            _ = try client.openContext()
+            if client.hasAnswer(within: 0) { refused = try client.answer() }
+        }
+        #expect(refused?.cause == "request.too-many-of-program")
+        #expect(try grace.canAuthorize("word"))
+        withExtendedLifetime(connections) {}
+    }
+
+    @Test func `are asked at their own place, at however many another's program of the same name asks`() throws {
+        let (ada, grace) = try startSame()
+        let absent = try owner(Self.ada)
+        people.scatter(absent)
+        people.leave(absent)
+        let right = try ada.rightID("word")
+        for _ in 0..<PromptOrder.maximumPlaceCountOfProgram {
+            let count = people.asked.count + 1
+            try ada.send(.authorize(right, in: ada.openContext()))
+            try eventually("ada is asked at one more place") { people.asked.count == count }
+        }
+        #expect(try ada.authorize("word").cause == "prompt.queue-full")
+        #expect(try grace.canAuthorize("word"))
+        withExtendedLifetime(ada) {}
+    }
+
+    @Test func `wait at a shared place for one question of another's program of the same name`() throws {
+        let (ada, grace) = try startSame()
+        let (first, second) = (try owner(Self.ada), try owner(Self.grace))
+        people.seat(second, beside: first)
+        people.leave(first)
+        let former = people.asked.count
+        let right = try ada.rightID("word")
+        let ids = try (0...PromptOrder.maximumWaitingCountOfProgram).map { _ in
+            try ada.send(.authorize(right, in: ada.openContext()))
+        }
+        try eventually("all but one of ada's questions wait") { people.waitingCount == ids.count - 1 }
+        #expect(try ada.authorize("word").cause == "prompt.queue-full")
+        let id = try grace.send(.authorize(grace.rightID("word"), in: grace.openContext()))
+        try eventually("grace's question waits, or is refused") {
+            people.waitingCount == ids.count || grace.hasAnswer(within: 0)
+        }
+        people.comeBack(first)
+        #expect(try grace.answer(to: id).factors == ["application-password"])
+        for id in ids { #expect(try ada.answer(to: id).factors == ["application-password"]) }
+        #expect(Array(people.asked.dropFirst(former)) == [first, second] + ids.dropFirst().map { _ in first })
+    }
+
+    @Test func `watch their own items, however many watches and changes another's program of the same name has`()
+        throws
+    {
+        let (ada, grace) = try startSame()
+        var (connections, refused): ([RawClient], Answer?) = ([ada], nil)
+        while refused == nil, connections.count < 64 {
+            let client = try startFirst(for: Self.ada)
+            connections.append(client)
+            let answer = try client.watch()
+            if answer.failure != nil { refused = answer }
+        }
+        #expect(refused?.cause == "item.too-many-watches")
+        #expect(try grace.itemNews().looksAgain)
+        for number in 0..<20 { try ada.addItem("\(number)", data: "ada's") }
+        try grace.addItem("account", data: "grace's")
+        let news = try grace.itemNews()
+        #expect(!news.looksAgain && news.changes.map(\.kind) == [.added])
+        withExtendedLifetime(connections) {}
+    }
+
     // MARK: errors
 
     @Test func `pay for no wrong passcode of another's`() throws {
@@ -188,8 +296,13 @@ struct OwnersOfOneDaemonTests {
 private final class People: Sendable {
     private struct State {
         var away: Set<OwnerID> = []
-        var asked: Set<OwnerID> = []
+        var declining: Set<OwnerID> = []
+        var lost: Set<OwnerID> = []
+        var scattered: Set<OwnerID> = []
+        var asked: [OwnerID] = []
         var places: [OwnerID: UInt32] = [:]
+        var placeCount: UInt32 = 0
+        weak var queue: PromptQueue?
     }
 
     private let state = Mutex(State())
@@ -197,15 +310,34 @@ private final class People: Sendable {
     func leave(_ owner: OwnerID) { state.withLock { _ = $0.away.insert(owner) } }
     func comeBack(_ owner: OwnerID) { state.withLock { _ = $0.away.remove(owner) } }
     func isAway(_ owner: OwnerID) -> Bool { state.withLock { $0.away.contains(owner) } }
-    func isAsked(_ owner: OwnerID) -> Bool { state.withLock { $0.asked.contains(owner) } }
-    func note(asked owner: OwnerID) { state.withLock { _ = $0.asked.insert(owner) } }
+    /// From now on they cancel their questions.
+    func decline(_ owner: OwnerID) { state.withLock { _ = $0.declining.insert(owner) } }
+    func declines(_ owner: OwnerID) -> Bool { state.withLock { $0.declining.contains(owner) } }
+    /// From now on a place for each of their questions is looked for until they are found.
+    func lose(_ owner: OwnerID) { state.withLock { _ = $0.lost.insert(owner) } }
+    func find(_ owner: OwnerID) { state.withLock { _ = $0.lost.remove(owner) } }
+    func isLost(_ owner: OwnerID) -> Bool { state.withLock { $0.lost.contains(owner) } }
+    /// From now on each of their questions comes at another terminal.
+    func scatter(_ owner: OwnerID) { state.withLock { _ = $0.scattered.insert(owner) } }
+    /// From now on both are asked at the terminal of `other`.
+    func seat(_ owner: OwnerID, beside other: OwnerID) { state.withLock { $0.places[owner] = $0.places[other] } }
+
+    func isAsked(_ owner: OwnerID) -> Bool { asked.contains(owner) }
+    /// Who was asked, in the order of the questions.
+    var asked: [OwnerID] { state.withLock { $0.asked } }
+    func note(asked owner: OwnerID) { state.withLock { $0.asked.append(owner) } }
+
+    /// How many questions wait for their turns.
+    var waitingCount: Int { state.withLock { $0.queue }?.waitingCount ?? 0 }
+    func note(_ queue: PromptQueue) { state.withLock { $0.queue = queue } }
 
     /// The owner's own terminal.
     func place(of owner: OwnerID) -> PromptPlace {
         state.withLock { state in
-            let number = state.places[owner] ?? UInt32(state.places.count)
-            state.places[owner] = number
-            return .terminal(number)
+            if let number = state.places[owner], !state.scattered.contains(owner) { return .terminal(number) }
+            state.placeCount += 1
+            state.places[owner] = state.placeCount
+            return .terminal(state.placeCount)
         }
     }
 }
@@ -221,6 +353,7 @@ private struct SeatedPeople: PlacingPrompter {
 
     func place(_ question: PromptQuestion, for caller: PromptCaller) -> Result<PlacedQuestion, PromptUnavailability> {
         guard let owner = caller.owner else { return .failure(.notInteractive) }
+        while people.isLost(owner) { Thread.sleep(forTimeInterval: 0.005) }
         return .success(
             PlacedQuestion(at: people.place(of: owner)) { live in
                 people.note(asked: owner)
@@ -229,6 +362,7 @@ private struct SeatedPeople: PlacingPrompter {
                         return .interrupted(by: interruption)
                     }
                 }
+                guard !people.declines(owner) else { return .cancelled }
                 return answers.ask(question, on: caller, live: live)
             })
     }
@@ -251,9 +385,11 @@ extension RawClient {
         try #require(try ask(.findRight(name)).right).rightID
     }
 
-    fileprivate func canAuthorize(_ name: String) throws -> Bool {
-        try ask(.authorize(rightID(name), in: openContext())).factors != nil
+    fileprivate func authorize(_ name: String) throws -> Answer {
+        try ask(.authorize(rightID(name), in: openContext()))
     }
+
+    fileprivate func canAuthorize(_ name: String) throws -> Bool { try authorize(name).factors != nil }
 
     /// The names of the program's rights, or of all programs'.
     fileprivate func rightNames(ofAllPrograms: Bool = false) throws -> [String] {
@@ -290,6 +426,17 @@ extension RawClient {
                     $0.use = TestClient.use()
                 }), tail: Array(data.utf8))
         try #require(answer.refusal == nil, "\(answer.cause)")
+    }
+
+    /// Waits for news of the program's items.
+    fileprivate func watch() throws -> Answer {
+        try ask(.watchItems(.with { $0.queries = [TestClient.query()] }))
+    }
+
+    fileprivate func itemNews() throws -> WireItemNews {
+        let answer = try watch()
+        guard case .itemNews(let news)? = answer.body else { throw UnexpectedAnswer() }
+        return news
     }
 
     /// The data of the items that the program sees.

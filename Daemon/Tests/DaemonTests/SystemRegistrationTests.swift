@@ -51,7 +51,7 @@ struct SystemRegistrationTests {
         }
     }
 
-    @Test func `a program of the administrator's has its id and groups from the next connection on`() throws {
+    @Test func `a program of the administrator's has its id and groups, and a connected one soon`() throws {
         let before = try tool()
         #expect(try before.status().caller.applicationID.isEmpty)
         try register()
@@ -60,7 +60,9 @@ struct SystemRegistrationTests {
         #expect(status.applicationID == "com.example.system" && status.label == "advisory")
         #expect(status.accessGroups == ["com.example.b", "com.example.a", "com.example.system"])
         #expect(try after.ask(.addItem("mine", in: "com.example.a"), tail: [1]).items?.count == 1)
-        #expect(try before.ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
+        try eventually("a connection from before has them, too") {
+            try before.ask(.findItems(in: "com.example.a")).items?.count == 1
+        }
         #expect(try daemon.client().ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
         // Root upgrades the program: that needs nobody's adoption.
         let new = try Data(contentsOf: URL(fileURLWithPath: program)) + Data("new".utf8)
@@ -69,6 +71,11 @@ struct SystemRegistrationTests {
         #expect(try tool().ask(.findItems(in: "com.example.a")).items?.count == 1)
         try #require(unlink("\(registrations)/tool.conf") == 0)
         #expect(try tool().ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement)
+        for connected in [before, after] {
+            try eventually("a connected program has lost them") {
+                try connected.ask(.findItems(in: "com.example.a")).refusal == .missingEntitlement
+            }
+        }
     }
 
     @Test func `any number of them is listed, page by page`() throws {

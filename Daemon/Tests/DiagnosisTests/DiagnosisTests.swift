@@ -8,6 +8,7 @@ import StoreTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
 @testable import Broker
 @testable import BrokerTestSupport
 @testable import Diagnosis
@@ -170,8 +171,8 @@ struct DiagnosisTests {
         try inflict(.altered, on: .logEpochs, named: "log_epochs", where: "rowid = (SELECT min(rowid) FROM log_epochs)")
         let fixture = try fixture()
         let finding = StoreExamination(
-            vault: fixture.broker.vault, account: fixture.account, log: fixture.broker.log, requester: .daemon,
-            isOfSeveral: isOfSeveral
+            vault: fixture.broker.vault, account: fixture.account,
+            callerLines: fixture.broker.store.log.callerLines, requester: .daemon, isOfSeveral: isOfSeveral
         ).epochFinding()
         #expect(finding.verdict == .problem)
         let count = isOfSeveral ? "Some" : "1 of 2"
@@ -186,6 +187,28 @@ struct DiagnosisTests {
         let problem = try problem(fixture)
         #expect(problem.check == "key pairs")
         #expect(problem.message.contains("the daemon will not start again"))
+    }
+
+    @Test(arguments: [
+        (VaultTable.objects, ["the rights cannot be counted", "a check of the store failed"]),
+        (.attemptCounters, ["the counter of wrong passcodes cannot be used", "a check of the store failed"]),
+    ])
+    func `a program in a loop fills no log with what it asks about a damaged store`(
+        table: VaultTable, messages: [String]
+    ) throws {
+        let changed = try store.alter(
+            "entries", of: "lists", where: "substr(row_key, 1, 1) = ?", [Data([table.rawValue])])
+        try #require(changed > 0)
+        let recorded = RecordedLog()
+        let fixture = try BrokerFixture(in: store.folder, log: recorded.logger)
+        let client = try fixture.client()
+        let former = recorded.lines.count
+        for _ in 0..<Int(CallerLines.burst) {
+            _ = try client.status()
+            _ = try client.diagnosis()
+        }
+        for message in messages { #expect(recorded.count(of: message) > 0, "\(message)") }
+        #expect(recorded.lines.count - former <= Int(CallerLines.burst))
     }
 
     // MARK: a database that cannot be read

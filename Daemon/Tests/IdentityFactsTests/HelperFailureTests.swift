@@ -11,7 +11,7 @@ import UnixSocket
 @testable import IdentityFacts
 
 /// An answer to a look at some process, with its faults.
-private struct PlayedAnswer {
+struct PlayedAnswer {
     var bytes = [UInt8](repeating: 0, count: 96)
     var path = Array("/usr/bin/tool".utf8)
     var serial = "SSSSSSSS"

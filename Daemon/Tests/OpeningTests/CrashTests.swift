@@ -96,7 +96,7 @@ struct CrashTests {
         let folder = try TestFolder()
         var acknowledged: [String: Data] = [:]
         for round in 1...20 {
-            let daemon = try DaemonProcess(in: folder)
+            let daemon = try KilledDaemon(in: folder)
             let client = try daemon.client()
             let stored = try client.list()
             #expect(stored.allSatisfy { $0.unreadableBecause.isEmpty })

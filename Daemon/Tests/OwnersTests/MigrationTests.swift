@@ -342,6 +342,29 @@ struct MigrationTests {
         #expect(try users(of: machine).count == 1)
     }
 
+    @Test func `keeps its user out while it takes the place of the former part, and says so`() throws {
+        let machine = try machine()
+        let owners = machine.broker.opened.owners
+        let stay = try owners.enter(Self.ada)
+        try owners.replace(stay.account) {
+            let refused = complaint { _ = try machine.client(as: Self.ada) }
+            #expect(refused?.code == .systemCancel && refused?.cause == "owner.being-replaced")
+            #expect(
+                refused?.explanation
+                    == "A copy of the user's own store is taking the place of the user's part of this store; connect "
+                    + "again.")
+            #expect(throws: OwnerOpeningError.beingReplaced) {
+                try owners.whileBarred(Self.ada.id, ending: nil) { Issue.record("the user was forgotten meanwhile") }
+            }
+            _ = try owners.enter(Self.grace)
+        }
+        #expect(try owners.enter(Self.ada).account !== stay.account)
+        try owners.whileBarred(Self.ada.id, ending: nil) {
+            let refused = complaint { _ = try machine.client(as: Self.ada) }
+            #expect(refused?.cause == "owner.being-forgotten")
+        }
+    }
+
     @Test func `goes into a store of several users alone`() throws {
         let fixture = try BrokerFixture()
         let client = try fixture.client()

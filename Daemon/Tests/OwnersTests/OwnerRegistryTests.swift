@@ -253,6 +253,21 @@ struct OwnerRegistryTests {
         withExtendedLifetime(grace) {}
     }
 
+    @Test func `takes the user's prompter along when it is replaced, or closed so that the user is forgotten`() throws {
+        let prompter = Forgetting()
+        let fixture = try BrokerFixture(serves: .anybody(closing: .never), asking: { _ in prompter })
+        let owners = fixture.broker.opened.owners
+        _ = try visit(Self.ada, owners)
+        try owners.whileBarred(Self.ada.id, ending: nil) {
+            #expect(prompter.forgotten.withLock { $0 } == [Self.ada.id])
+        }
+        let grace = try owners.enter(Self.grace)
+        try owners.replace(grace.account) {
+            #expect(prompter.forgotten.withLock { $0 } == [Self.ada.id], "it is hers as long as the account")
+        }
+        #expect(prompter.forgotten.withLock { $0 } == [Self.ada.id, Self.grace.id])
+    }
+
     @Test func `is not closed while somebody is there, and the wait begins with the last who leaves`() throws {
         let fixture = try closingFixture()
         let owners = fixture.broker.opened.owners

@@ -8,7 +8,7 @@ import StoreTestSupport
 import Testing
 
 /// Shows nothing; answers when the test says so. A caller's process id says on which terminal it is; 0 is none.
-private final class ScriptedPrompter: PlacingPrompter {
+private final class ScriptedPlacingPrompter: PlacingPrompter {
     private let shown = Mutex<[ExactName]>([])
     private let change = DispatchSemaphore(value: 0)
     private let answers = Mutex<[PromptPlace: Ending]>([:])
@@ -76,7 +76,7 @@ private final class TestClock: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct PromptQueueTests {
-    private let prompter = ScriptedPrompter()
+    private let prompter = ScriptedPlacingPrompter()
     private let clock = TestClock()
     private let queue: PromptQueue
 

@@ -7,19 +7,20 @@ import Testing
 
 /// `ostiary security-key` on a terminal, with a daemon, prompts and helpers as processes.
 @Suite("security-key, as a command", .timeLimit(.minutes(10))) struct CommandTests {
-    private let stage: CommandStage
+    private let stage: SecurityKeyCommandStage
 
     init() throws {
-        stage = try CommandStage()
+        stage = try SecurityKeyCommandStage()
         try stage.setPasscode()
     }
 
     // MARK: a key's life
 
     @Test func `a key is enrolled with its PIN, listed, opens a right, and is removed`() throws {
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin))
         let enrolled = try stage.play(
-            "security-key", "enroll", "blue", answers: [CommandStage.passcodeAnswer, CommandStage.pinAnswer])
+            "security-key", "enroll", "blue",
+            answers: [SecurityKeyCommandStage.passcodeAnswer, SecurityKeyCommandStage.pinAnswer])
         try #require(enrolled.ending == .exited(0), "\(enrolled.run.everything)")
         for text in [
             "To  enrol a security key, which then proves that it is you",
@@ -27,7 +28,9 @@ import Testing
             "The PIN is for the security key “key”.", "8 tries left.",
             "Enrolled the security key blue. Its proofs are key-bound.", "It is the only one. Enrol a second one",
         ] { #expect(enrolled.run.showed(text), "\(text) in \(enrolled.run.everything)") }
-        for secret in [CommandStage.pin, CommandStage.passcode] { #expect(!enrolled.run.showed(secret)) }
+        for secret in [SecurityKeyCommandStage.pin, SecurityKeyCommandStage.passcode] {
+            #expect(!enrolled.run.showed(secret))
+        }
 
         let listed = try stage.play("security-key", "list", output: "list")
         #expect(listed.ending == .exited(0))
@@ -44,11 +47,12 @@ import Testing
 
         try stage.createRight()
         let read = try stage.play(
-            "right", "secret", "vault", "--output", stage.path("again"), answers: [CommandStage.pinAnswer])
+            "right", "secret", "vault", "--output", stage.path("again"), answers: [SecurityKeyCommandStage.pinAnswer])
         #expect(read.ending == .exited(0), "\(read.run.everything)")
         #expect(try stage.text(of: "again") == "the secret of the tests")
 
-        let removed = try stage.play("security-key", "remove", "blue", answers: [CommandStage.passcodeAnswer])
+        let removed = try stage.play(
+            "security-key", "remove", "blue", answers: [SecurityKeyCommandStage.passcodeAnswer])
         #expect(removed.ending == .exited(0), "\(removed.run.everything)")
         #expect(removed.run.showed("Objects that only a security key opens can never be opened again."))
         #expect(removed.run.showed("Removed the security key blue."))
@@ -63,13 +67,14 @@ import Testing
     @Test func `a key without a PIN is enrolled by touch, and JSON says so`() throws {
         let key = try SoftwareKey(in: stage.ports, FIDO2Engine(TestFinger(), hasPIN: false))
         let enrolled = try stage.play(
-            "security-key", "enroll", "green", "--json", answers: [CommandStage.passcodeAnswer], output: "key.json")
+            "security-key", "enroll", "green", "--json", answers: [SecurityKeyCommandStage.passcodeAnswer],
+            output: "key.json")
         #expect(enrolled.ending == .exited(0), "\(enrolled.run.everything)")
         let document = try JSONDecoder().decode(KeyList.Key.self, from: Data(stage.text(of: "key.json").utf8))
         #expect(document.name == "green" && document.strength == "touch-only" && document.id.count == 32)
         #expect(try stage.names() == ["green"])
         let removed = try stage.play(
-            "security-key", "remove", "--id", document.id, answers: [CommandStage.passcodeAnswer])
+            "security-key", "remove", "--id", document.id, answers: [SecurityKeyCommandStage.passcodeAnswer])
         #expect(removed.ending == .exited(0), "\(removed.run.everything)")
         #expect(try stage.names().isEmpty)
         withExtendedLifetime(key) {}
@@ -78,14 +83,14 @@ import Testing
     // MARK: PINs
 
     @Test func `a wrong PIN is told with the tries left, and costs one`() throws {
-        let memory = KeyMemory(pin: CommandStage.pin)
+        let memory = KeyMemory(pin: SecurityKeyCommandStage.pin)
         let key = try stage.key(memory)
         try stage.enroll()
         try stage.createRight()
         let run = try stage.begin(["right", "secret", "vault", "--output", stage.path("again")])
-        run.answer(CommandStage.pinField, with: "not this one")
+        run.answer(SecurityKeyCommandStage.pinField, with: "not this one")
         try run.waitFor("Wrong PIN. 7 tries left.")
-        run.answer(CommandStage.pinField, with: CommandStage.pin)
+        run.answer(SecurityKeyCommandStage.pinField, with: SecurityKeyCommandStage.pin)
         #expect(run.wait() == .exited(0), "\(run.everything)")
         #expect(try stage.text(of: "again") == "the secret of the tests")
         // The right one resets them.
@@ -94,11 +99,11 @@ import Testing
     }
 
     @Test func `three wrong PINs open nothing and block the key until it is plugged in again`() throws {
-        let memory = KeyMemory(pin: CommandStage.pin)
+        let memory = KeyMemory(pin: SecurityKeyCommandStage.pin)
         let key = try stage.key(memory)
         try stage.enroll()
         try stage.createRight()
-        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"].map { (CommandStage.pinField, $0) }
+        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"].map { (SecurityKeyCommandStage.pinField, $0) }
         let refused = try stage.play("right", "secret", "vault", "--output", stage.path("none"), answers: wrong)
         #expect(refused.ending == .exited(1), "\(refused.run.everything)")
         #expect(refused.run.showed("The security key accepts no more tries now. Unplug it, plug it in and try again."))
@@ -107,13 +112,13 @@ import Testing
         key.unplug()
         let again = try stage.key(memory, named: "again")
         let read = try stage.play(
-            "right", "secret", "vault", "--output", stage.path("again"), answers: [CommandStage.pinAnswer])
+            "right", "secret", "vault", "--output", stage.path("again"), answers: [SecurityKeyCommandStage.pinAnswer])
         #expect(read.ending == .exited(0), "\(read.run.everything)")
         withExtendedLifetime(again) {}
     }
 
     @Test func `the last try is left unless the person types yes`() throws {
-        let memory = KeyMemory(pin: CommandStage.pin)
+        let memory = KeyMemory(pin: SecurityKeyCommandStage.pin)
         let key = try stage.key(memory)
         try stage.enroll()
         try stage.createRight()
@@ -125,7 +130,7 @@ import Testing
         #expect(memory.pinTriesLeft() == 1)
         let insisted = try stage.play(
             "right", "secret", "vault", "--output", stage.path("again"),
-            answers: [(confirmation, "yes"), CommandStage.pinAnswer])
+            answers: [(confirmation, "yes"), SecurityKeyCommandStage.pinAnswer])
         #expect(insisted.ending == .exited(0), "\(insisted.run.everything)")
         withExtendedLifetime(key) {}
     }
@@ -141,7 +146,7 @@ import Testing
         #expect(first.run.showed("The security key has its new PIN.") && !first.run.showed("first-pin-1"))
         #expect(memory.pinHash() == KeyMemory(pin: "first-pin-1").pinHash())
 
-        let present = (CommandStage.pinField, "first-pin-1")
+        let present = (SecurityKeyCommandStage.pinField, "first-pin-1")
         let changed = try stage.play("security-key", "pin", answers: [present] + new("second-pin-2"))
         #expect(changed.ending == .exited(0), "\(changed.run.everything)")
         #expect(memory.pinHash() == KeyMemory(pin: "second-pin-2").pinHash())
@@ -159,8 +164,8 @@ import Testing
 
     @Test func `this machine's own authenticator is refused`() throws {
         let key = try stage.key(
-            KeyMemory(pin: CommandStage.pin), identifier: PlatformAuthenticator.modelIdentifier)
-        let refused = try stage.play("security-key", "enroll", "own", answers: [CommandStage.passcodeAnswer])
+            KeyMemory(pin: SecurityKeyCommandStage.pin), identifier: PlatformAuthenticator.modelIdentifier)
+        let refused = try stage.play("security-key", "enroll", "own", answers: [SecurityKeyCommandStage.passcodeAnswer])
         #expect(refused.ending == .exited(1), "\(refused.run.everything)")
         #expect(refused.run.showed("it lacks a place of its own, because it is this machine"))
         #expect(try stage.names().isEmpty)
@@ -168,14 +173,14 @@ import Testing
     }
 
     @Test func `a key that is enrolled already is not enrolled again`() throws {
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin))
         try stage.enroll()
         let run = try stage.begin(["security-key", "enroll", "green"])
-        run.answer(CommandStage.passcodeField, with: CommandStage.passcode)
+        run.answer(SecurityKeyCommandStage.passcodeField, with: SecurityKeyCommandStage.passcode)
         try run.waitFor("use an enrolled security key, to enrol another")
-        run.answer(CommandStage.pinField, with: CommandStage.pin)
+        run.answer(SecurityKeyCommandStage.pinField, with: SecurityKeyCommandStage.pin)
         try run.waitFor("enrol the new security key; touch it twice")
-        run.answer(CommandStage.pinField, with: CommandStage.pin)
+        run.answer(SecurityKeyCommandStage.pinField, with: SecurityKeyCommandStage.pin)
         #expect(run.wait() == .exited(1), "\(run.everything)")
         #expect(run.showed("This security key is enrolled already."))
         #expect(try stage.names() == ["blue"])
@@ -186,10 +191,13 @@ import Testing
 
     @Test func `enrolling ends with Ctrl-C at each question`() throws {
         let finger = TestFinger(touches: 0)
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin), finger)
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin), finger)
         let steps: [(answers: [(String, String)], shown: String)] = [
-            ([], "Passcode:"), ([CommandStage.passcodeAnswer], "PIN of the security key:"),
-            ([CommandStage.passcodeAnswer, CommandStage.pinAnswer], "Touch the security key “key”."),
+            ([], "Passcode:"), ([SecurityKeyCommandStage.passcodeAnswer], "PIN of the security key:"),
+            (
+                [SecurityKeyCommandStage.passcodeAnswer, SecurityKeyCommandStage.pinAnswer],
+                "Touch the security key “key”."
+            ),
         ]
         for step in steps {
             let run = try stage.begin(["security-key", "enroll", "blue"])
@@ -204,10 +212,10 @@ import Testing
     }
 
     @Test func `a key that is unplugged between PIN and touch is not enrolled`() throws {
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin), TestFinger(touches: 0))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin), TestFinger(touches: 0))
         let run = try stage.begin(["security-key", "enroll", "blue"])
-        run.answer(CommandStage.passcodeField, with: CommandStage.passcode)
-        run.answer(CommandStage.pinField, with: CommandStage.pin)
+        run.answer(SecurityKeyCommandStage.passcodeField, with: SecurityKeyCommandStage.passcode)
+        run.answer(SecurityKeyCommandStage.pinField, with: SecurityKeyCommandStage.pin)
         try run.waitFor("Touch the security key “key”.")
         key.unplug()
         #expect(run.wait() == .exited(1), "\(run.everything)")
@@ -216,10 +224,10 @@ import Testing
     }
 
     @Test func `without a key the question says so, and ends after the time`() throws {
-        let impatient = try CommandStage(seconds: 2)
+        let impatient = try SecurityKeyCommandStage(seconds: 2)
         try impatient.setPasscode()
         let run = try impatient.begin(["security-key", "enroll", "blue"])
-        run.answer(CommandStage.passcodeField, with: CommandStage.passcode)
+        run.answer(SecurityKeyCommandStage.passcodeField, with: SecurityKeyCommandStage.passcode)
         try run.waitFor("Insert your security key.")
         #expect(run.wait() == .exited(3), "\(run.everything)")
         #expect(run.showed("Nobody touched a security key in time."))
@@ -229,16 +237,16 @@ import Testing
     }
 
     @Test func `a stranger's key and a wrong passcode change nothing`() throws {
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin))
         try stage.enroll()
         try stage.createRight()
-        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"].map { (CommandStage.passcodeField, $0) }
+        let wrong = ["wrong one 1", "wrong one 2", "wrong one 3"].map { (SecurityKeyCommandStage.passcodeField, $0) }
         let removed = try stage.play("security-key", "remove", "blue", answers: wrong)
         #expect(removed.ending == .exited(3), "\(removed.run.everything)")
         key.unplug()
-        let stranger = try stage.key(KeyMemory(pin: CommandStage.pin), named: "stranger")
+        let stranger = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin), named: "stranger")
         let refused = try stage.play(
-            "right", "secret", "vault", "--output", stage.path("none"), answers: [CommandStage.pinAnswer])
+            "right", "secret", "vault", "--output", stage.path("none"), answers: [SecurityKeyCommandStage.pinAnswer])
         #expect(refused.ending == .exited(3), "\(refused.run.everything)")
         #expect(refused.run.showed("The security key is not enrolled here. Use an enrolled one."))
         #expect(!FileManager.default.fileExists(atPath: stage.path("none")))
@@ -247,7 +255,7 @@ import Testing
     }
 
     @Test func `without a terminal nobody is asked`() throws {
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin))
         #expect(try stage.alone("security-key", "enroll", "blue").ending == .exited(3))
         #expect(try stage.alone("security-key", "pin").ending == .exited(3))
         #expect(try stage.names().isEmpty)
@@ -277,14 +285,15 @@ import Testing
         try FileManager.default.copyItem(atPath: program, toPath: other)
         let nothing = ["companions: none", "watches: none", "everything: none"]
         #expect(try stage.scenario("domain-state", of: program) == nothing)
-        let key = try stage.key(KeyMemory(pin: CommandStage.pin))
+        let key = try stage.key(KeyMemory(pin: SecurityKeyCommandStage.pin))
         try stage.enroll()
         let lines = try stage.scenario("domain-state", of: program)
         #expect(lines.allSatisfy { $0.split(separator: " ").last?.count == 64 }, "\(lines)")
         #expect(try stage.scenario("domain-state", of: program) == lines)
         let others = try stage.scenario("domain-state", of: other)
         #expect(others.count == 3 && Set(others).isDisjoint(with: lines))
-        let removed = try stage.play("security-key", "remove", "blue", answers: [CommandStage.passcodeAnswer])
+        let removed = try stage.play(
+            "security-key", "remove", "blue", answers: [SecurityKeyCommandStage.passcodeAnswer])
         #expect(removed.ending == .exited(0))
         #expect(try stage.scenario("domain-state", of: program) == nothing)
         try stage.enroll()

@@ -58,7 +58,10 @@ struct DoorClientRaceTests {
                 applications: fixture.account.applications, facts: KernelFacts())
             return DoorClient(
                 named, caller,
-                contexts: ContextTable(clock: fixture.clock, lifetime: .seconds(60), ended: { _ in }))
+                contexts: ContextTable(
+                    clock: fixture.clock, lifetime: .seconds(60),
+                    quota: GrantQuota(ShareLimits(ofProgram: 1, total: 1)), program: caller.program.ofOwner,
+                    ended: { _ in }))
         }
     }
 

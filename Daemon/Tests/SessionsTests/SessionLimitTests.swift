@@ -256,21 +256,21 @@ struct SessionLimitTests {
     private func all(_ limits: SessionLimits) -> [ShareLimits] {
         [
             limits.connections, limits.slowRequests, limits.readings, limits.watches, limits.credentials,
-            limits.associations,
+            limits.grants, limits.associations,
         ]
     }
 
     @Test func `one user may hold all, in the numbers of before`() {
-        #expect(all(limits).map(\.ofProgram) == [64, 48, 16, 32, 256, 4])
+        #expect(all(limits).map(\.ofProgram) == [64, 48, 16, 32, 256, 4096, 4])
         #expect(all(limits).map(\.ofOwner) == all(limits).map(\.total))
-        #expect(all(limits).map(\.total) == [256, 128, 64, 128, 1024, 16])
+        #expect(all(limits).map(\.total) == [256, 128, 64, 128, 1024, 16_384, 16])
     }
 
     @Test(arguments: [
-        (1024, [64, 32, 16, 32, 256, 4], [256, 128, 64, 128, 1024, 16]),
-        (4096, [256, 128, 64, 128, 256, 4], [1024, 512, 256, 512, 1024, 16]),
-        (8192, [256, 128, 64, 128, 256, 4], [2048, 1024, 512, 1024, 1024, 16]),
-        (Int.max, [256, 128, 64, 128, 256, 4], [2048, 1024, 512, 1024, 1024, 16]),
+        (1024, [64, 32, 16, 32, 256, 8192, 4], [256, 128, 64, 128, 1024, 32_768, 16]),
+        (4096, [256, 128, 64, 128, 256, 8192, 4], [1024, 512, 256, 512, 1024, 32_768, 16]),
+        (8192, [256, 128, 64, 128, 256, 8192, 4], [2048, 1024, 512, 1024, 1024, 32_768, 16]),
+        (Int.max, [256, 128, 64, 128, 256, 8192, 4], [2048, 1024, 512, 1024, 1024, 32_768, 16]),
     ])
     func `of many users each has a quarter of all at most, and no more than one user`(
         _ descriptorCount: Int, _ ofOwner: [Int], _ total: [Int]

@@ -13,6 +13,7 @@ import TerminalTestSupport
 import Testing
 import Vault
 
+@testable import Auditing
 @testable import Broker
 @testable import BrokerTestSupport
 @testable import OwnerKeys
@@ -258,9 +259,20 @@ struct LoginTests {
         try client.passcode(.ignoreLogin)
         #expect(try told() == .never)
         #expect(try stage.fixture.client(as: SignInStage.eve).status().passcode.login == .tries, "another's")
-        try writeStrangeState(stage)
+        try writeStrangeState(in: stage.fixture)
         #expect(try told() == .unreadable)
         #expect(try stage.fixture.client(as: SignInStage.grace).status().passcode.login == .unspecified, "no passcode")
+    }
+
+    @Test func `a program in a loop fills no log with a state that cannot be read`() throws {
+        let recorded = RecordedLog()
+        let fixture = try BrokerFixture(serves: .anybody(closing: .never), log: recorded.logger)
+        let client = try fixture.client(as: SignInStage.ada)
+        fixture.prompter.prepare([.text(BrokerFixture.passcode), .text(BrokerFixture.passcode)])
+        try client.passcode(.set)
+        try writeStrangeState(in: fixture)
+        for _ in 0..<(3 * Int(CallerLines.burst)) { #expect(try client.status().passcode.login == .unreadable) }
+        #expect((1...Int(CallerLines.burst)).contains(recorded.count(of: "the state of a login cannot be read")))
     }
 
     @Test func `a daemon of one user has no logins`() throws {
@@ -287,9 +299,9 @@ struct LoginTests {
         }
     }
 
-    private func writeStrangeState(_ stage: SignInStage) throws {
-        let owner = stage.account().id
-        try stage.fixture.broker.vault.write("strange") { writer in
+    private func writeStrangeState(in fixture: BrokerFixture) throws {
+        let owner = try #require(fixture.account(of: SignInStage.ada)).id
+        try fixture.broker.vault.write("strange") { writer in
             try writer.setAttempts(
                 AttemptRecord(owner: owner, subject: LoginBinding.subject, failedCount: 0, delayState: Data([9])))
         }
@@ -297,7 +309,7 @@ struct LoginTests {
 
     @Test func `a state that cannot be read tries nothing`() throws {
         let stage = try SignInStage()
-        try writeStrangeState(stage)
+        try writeStrangeState(in: stage.fixture)
         stage.lock()
         #expect(try open(stage, with: BrokerFixture.passcode) == .unavailable)
         #expect(try stage.failedCount() == 0 && !stage.isUnlocked())

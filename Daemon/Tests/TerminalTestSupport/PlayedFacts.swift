@@ -45,6 +45,8 @@ public final class PlayedProcess: HeldProcess {
         public var executable: Result<ExecutedFile, FactFailure> = .success(ExecutedFile(device: 8, inode: 100))
         public var name: Result<ExecutedName, FactFailure> = .success(ExecutedName(path: "/usr/bin/tool", isTrue: true))
         public var content: Result<ExecutedContent, FactFailure> = .failure(.refused)
+        /// Called before the content is told. It may wait, as for a file that lies where nobody answers.
+        public var willTellContent: (@Sendable () -> Void)?
         public var isInOwnNamespace: Result<Bool, FactFailure> = .success(true)
         public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
         public var userID: Result<UInt32, FactFailure> = .success(getuid())
@@ -95,7 +97,10 @@ public final class PlayedProcess: HeldProcess {
         return try executable() == file
     }
     public func name(of file: ExecutedFile) throws(FactFailure) -> ExecutedName { try now.name.get() }
-    public func content() throws(FactFailure) -> ExecutedContent { try now.content.get() }
+    public func content() throws(FactFailure) -> ExecutedContent {
+        now.willTellContent?()
+        return try now.content.get()
+    }
     public func isInOwnNamespace() throws(FactFailure) -> Bool { try now.isInOwnNamespace.get() }
     public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }

@@ -1,4 +1,3 @@
-import CLinuxShims
 import Foundation
 import Glibc
 import Synchronization
@@ -27,14 +26,9 @@ public final class SpawnedProcess: Sendable {
         _ program: String, _ arguments: [String] = [], environment: [String] = ["PATH=/usr/bin:/bin"],
         descriptors: [CInt] = [-1, -1, -1]
     ) throws {
-        var child: pid_t = 0
-        let code = CStrings.withPointers([program] + arguments) { arguments in
-            CStrings.withPointers(environment) { environment in
-                ostiary_spawn(program, arguments, environment, descriptors, CInt(descriptors.count), 1, "/", &child)
-            }
-        }
-        guard code == 0 else { throw SystemCallError("posix_spawn", subject: program, code: code) }
-        processID = child
+        processID = try ProgramStart.spawn(
+            program: program, arguments: [program] + arguments, environment: environment, descriptors: descriptors,
+            leadsSession: true)
     }
 
     deinit { end() }

@@ -54,8 +54,45 @@ struct TurnsTests {
         turns.passOn()
         done.wait()
         #expect(
-            order.withLock { Array($0.prefix(6)) } == ["flooding", "a", "nobody", "b", "flooding", "a"])
+            order.withLock { Array($0.prefix(6)) } == ["a", "nobody", "b", "flooding", "a", "flooding"])
         #expect(order.withLock { $0.count } == 24 && !turns.isTaken)
+    }
+
+    @Test func `are not given to a thread that has stopped waiting`() {
+        let (turns, done) = (Turns<String>(), DispatchGroup())
+        #expect(turns.take(for: "one", within: .zero), "it is free")
+        #expect(!turns.take(for: "two", within: .zero))
+        #expect(turns.waitingCount == 0)
+        done.enter()
+        Thread.detachNewThread {
+            #expect(turns.take(for: "two", within: .seconds(600)))
+            turns.passOn()
+            done.leave()
+        }
+        waitUntil { turns.waitingCount == 1 }
+        #expect(!turns.take(for: "two", within: .zero))
+        #expect(turns.waitingCount == 1, "the other thread of the owner keeps its place")
+        turns.passOn()
+        done.wait()
+        #expect(!turns.isTaken && turns.waitingCount == 0)
+    }
+
+    /// In many of the rounds the end of the wait and the turn come at about the same time. A turn that nobody took would stay taken.
+    @Test func `are not lost when the wait ends as they come`() {
+        let (turns, done) = (Turns<String>(), DispatchGroup())
+        for owner in ["one", "two", "three", "four"] {
+            done.enter()
+            Thread.detachNewThread {
+                for _ in 1...200 {
+                    guard turns.take(for: owner, within: .milliseconds(1)) else { continue }
+                    usleep(1_000)
+                    turns.passOn()
+                }
+                done.leave()
+            }
+        }
+        done.wait()
+        #expect(!turns.isTaken && turns.waitingCount == 0)
     }
 
     @Test func `never belong to two`() {

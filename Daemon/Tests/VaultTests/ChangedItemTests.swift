@@ -111,5 +111,18 @@ struct ChangedItemTests {
         try fixture.vault.write("remove") { try $0.removeUser(fixture.bob.id) }
         let told = listener.take()
         #expect(told.map(\.relistedOwners) == [[fixture.bob.id]] && told.allSatisfy(\.items.isEmpty))
+        #expect(told.flatMap(\.byOwner.keys) == [fixture.bob.id])
+    }
+
+    @Test func `of one transaction are told apart by their owners`() throws {
+        let (own, another) = (fixture.owner, fixture.bob.id)
+        let items = [own, another, own].enumerated().map { ItemFixture.item(UInt64($0), owner: $1) }
+        try fixture.vault.write("both") { writer in for item in items { try writer.insertItem(item) } }
+        let told = try #require(listener.take().first).byOwner
+        #expect(Set(told.keys) == [own, another])
+        for (owner, changes) in told {
+            #expect(Set(changes.items.map(\.id)) == Set(items.filter { $0.owner == owner }.map(\.id)))
+            #expect(changes.relistedOwners.isEmpty)
+        }
     }
 }

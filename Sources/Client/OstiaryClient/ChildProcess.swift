@@ -6,28 +6,14 @@ package import UnixSocket
 package struct ChildProcess: Sendable {
     package let id: Int32
 
-    /// Starts a program with no signal blocked or ignored.
-    ///
-    /// - Parameters:
-    ///   - program: its path; nothing is searched.
-    ///   - arguments: the first is the program's own name.
-    ///   - environment: `NAME=VALUE`; all of it.
-    ///   - descriptors: the child's descriptors from 0 on; -1 stands for the null device. It gets no others.
-    ///   - leadsSession: whether it leaves this process's session, and with that the terminal.
+    /// Starts a program, as ``ProgramStart`` does.
     package init(
         program: String, arguments: [String], environment: [String], descriptors: [CInt], leadsSession: Bool,
         workingDirectory: String = "/"
     ) throws(SystemCallError) {
-        var child: Int32 = 0
-        let result = unsafe CStrings.withPointers(arguments) { arguments in
-            unsafe CStrings.withPointers(environment) { environment in
-                unsafe ostiary_spawn(
-                    program, arguments, environment, descriptors, CInt(descriptors.count), leadsSession ? 1 : 0,
-                    workingDirectory, &child)
-            }
-        }
-        guard result == 0 else { throw SystemCallError("posix_spawn", subject: program, code: result) }
-        id = child
+        id = try ProgramStart.spawn(
+            program: program, arguments: arguments, environment: environment, descriptors: descriptors,
+            leadsSession: leadsSession, workingDirectory: workingDirectory)
     }
 
     /// Waits for the end and leaves the process to be reaped, so that its number stays its own.

@@ -1,4 +1,3 @@
-import CLinuxShims
 import DoorSupport
 import Foundation
 import Glibc
@@ -44,21 +43,15 @@ struct Background {
         if program.noStore { arguments.append("--no-store") }
         for path in program.knownHostsPaths { arguments += ["--known-hosts", path] }
         let environment = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
-        var process: pid_t = 0
-        let descriptors: [CInt] = [-1, -1, -1, socket.number]
-        let code = unsafe CStrings.withPointers(arguments) { arguments in
-            unsafe CStrings.withPointers(environment) { environment in
-                // Never by a path that somebody else can change.
-                unsafe ostiary_spawn(
-                    "/proc/self/exe", arguments, environment, descriptors, CInt(descriptors.count), 1, "/", &process)
-            }
-        }
-        guard code == 0 else {
+        do throws(SystemCallError) {
+            // Never by a path that somebody else can change.
+            return try ProgramStart.spawn(
+                program: "/proc/self/exe", arguments: arguments, environment: environment,
+                descriptors: [-1, -1, -1, socket.number], leadsSession: true)
+        } catch {
             place.remove()
-            let error = SystemCallError("posix_spawn", subject: "", code: code)
             throw AgentFailure.notStarted("The agent cannot be started (\(error)).")
         }
-        return process
     }
 }
 

@@ -2,7 +2,7 @@ import AccessControl
 import Foundation
 import OstiaryClient
 import OstiaryMessages
-@_exported public import SimulatorMessages
+public import SimulatorMessages
 import Synchronization
 
 /// A device for tests: a daemon with a store of its own, a fingerprint reader and a person who does what the test says.

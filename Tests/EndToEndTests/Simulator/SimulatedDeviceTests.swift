@@ -3,6 +3,7 @@ import Foundation
 import LocalAuthentication
 import LocalAuthenticationTesting
 import Security
+import SimulatorMessages
 import Testing
 
 /// An app's own calls against a simulated device: what the script proves is granted, and everything else is refused with Apple's

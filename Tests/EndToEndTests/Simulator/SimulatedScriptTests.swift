@@ -3,6 +3,7 @@ import Foundation
 import LocalAuthentication
 import LocalAuthenticationTesting
 import Security
+import SimulatorMessages
 import Testing
 
 /// Scripts that do not fit, and several devices in one process.

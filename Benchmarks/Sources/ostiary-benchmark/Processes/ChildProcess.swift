@@ -1,4 +1,3 @@
-import CLinuxShims
 import Foundation
 import Glibc
 import UnixSocket
@@ -25,18 +24,12 @@ final class ChildProcess {
         ownsSession: Bool = false
     ) throws {
         name = program
-        var child = pid_t()
         let descriptors =
             [streams.input ?? -1, streams.output ?? -1, streams.errors ?? STDERR_FILENO] + streams.others
-        let result = CStrings.withPointers([program] + arguments) { arguments in
-            CStrings.withPointers(["PATH=/usr/bin:/bin", "LANG=C.UTF-8"] + environment) { environment in
-                ostiary_spawn(
-                    program, arguments, environment, descriptors, CInt(descriptors.count), ownsSession ? 1 : 0, "/",
-                    &child)
-            }
-        }
-        guard result == 0 else { throw SystemCallError("posix_spawn", subject: program, code: result) }
-        id = child
+        id = try ProgramStart.spawn(
+            program: program, arguments: [program] + arguments,
+            environment: ["PATH=/usr/bin:/bin", "LANG=C.UTF-8"] + environment, descriptors: descriptors,
+            leadsSession: ownsSession)
     }
 
     deinit { end() }

@@ -31,10 +31,12 @@ final class AssociationLookups: Sendable {
         on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, of program: ProgramOfOwner,
         at now: Duration, until cancellation: PromptCancellation
     ) throws(Refusal) -> AssociationVerdict {
-        if let known = associations.knownVerdict(on: relyingParty, for: applicationID, at: now) { return known }
+        let known = associations.knownVerdict(on: relyingParty, for: applicationID, of: program.owner, at: now)
+        if let known { return known }
         try shares.withLock { (shares) throws(Refusal) in try shares.take(for: program, refusing: Self.refusals) }
         defer { shares.withLock { $0.giveBack(program) } }
-        return associations.askDomain(relyingParty, about: applicationID, at: now, until: cancellation)
+        return associations.askDomain(
+            relyingParty, about: applicationID, of: program.owner, at: now, until: cancellation)
     }
 
     private static let refusals = ShareRefusals(

@@ -36,7 +36,7 @@ extension Broker {
             unshowable: Self.registrationTooLong)
         let standing = exchange.account.applications.standing(of: registration, offered: offered)
         if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
-        try commit(event, registration, former, exchange, asking) {
+        try commit([event], [registration, former].compactMap(\.self), exchange, asking) {
             try exchange.account.applications.store(registration, replacing: former)
         }
         var shown = exchange.account.shown(registration, registration.label(by: configuration.facts), offered)
@@ -72,15 +72,9 @@ extension Broker {
             let standing = account.applications.standing(of: registration, offered: offered)
             if let refusal = standing.refusal(of: registration.path.text) { throw refusal }
         }
-        try exchange.verifyCaller()
-        try account.changing.withLock {
-            try asking.cancellation.check()
-            for event in events { try exchange.trail.change(event) }
+        try commit(events, registrations, exchange, asking) {
             for registration in registrations { try account.applications.store(registration) }
         }
-        // Grants of the programs under their former names end with that.
-        sessions.endGrants(ofPrograms: registrations.map(\.path), besides: exchange.session)
-        for event in events { exchange.trail.note(event) }
         let shown = registrations.indices.map { index in
             var shown = account.shown(
                 registrations[index], registrations[index].label(by: configuration.facts), offered[index])
@@ -126,7 +120,7 @@ extension Broker {
         try askOwner(
             "remove the registration of \(registration.applicationID)", registration.path.text, asking, exchange,
             for: event)
-        try commit(event, registration, nil, exchange, asking) {
+        try commit([event], [registration], exchange, asking) {
             try exchange.account.applications.remove(registration)
         }
         return Reply(.done(.with { $0.count = 1 }))
@@ -183,22 +177,24 @@ extension Broker {
         "The path and the groups are too long for the prompt, so nothing was asked. Name fewer groups.",
         cause: "application.unshowable")
 
+    /// Carries out a change of registrations, together with its records.
+    ///
+    /// - Parameter registrations: those that come or go.
     private func commit(
-        _ event: AuditTrail.Event, _ registration: Registration, _ former: Registration?, _ exchange: Exchange,
-        _ asking: Asking, _ change: () throws -> Void
+        _ events: [AuditTrail.Event], _ registrations: [Registration], _ exchange: Exchange, _ asking: Asking,
+        _ change: () throws -> Void
     ) throws {
         try exchange.verifyCaller()
         try exchange.account.changing.withLock {
             try asking.cancellation.check()
-            try exchange.trail.change(event)
+            for event in events { try exchange.trail.change(event) }
             try change()
         }
-        // What was granted to the program under its former name ends with that.
-        let paths = [registration.path, former?.path].compactMap(\.self)
+        // Grants and leases of the programs under their former names end with that.
+        let paths = registrations.map(\.path)
         sessions.endGrants(ofPrograms: paths, besides: exchange.session)
-        exchange.account.leases.end(
-            ofPrograms: paths + [registration.applicationID, former?.applicationID].compactMap(\.self))
-        exchange.trail.note(event)
+        exchange.account.leases.end(ofPrograms: paths + registrations.map(\.applicationID))
+        for event in events { exchange.trail.note(event) }
     }
 }
 

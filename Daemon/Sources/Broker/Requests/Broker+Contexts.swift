@@ -116,6 +116,7 @@ extension Broker {
         anywhere isAnywhere: Bool = false, for purpose: GrantPurpose = .anything
     ) throws -> Evaluation {
         let (limited, takesKept) = (opener.limited, purpose == .anything)
+        try context.requireRoom(for: limited)
         var asking = asking
         asking.applicationPassword =
             takesKept || context.isApplicationPasswordSet ? context.applicationPassword(for: limited) : nil
@@ -187,10 +188,14 @@ extension Broker {
     }
 
     /// A right that was removed while the person was asked: its removal has ended the grants that it found, or will.
-    func requireStillStored(_ id: VaultID, _ exchange: Exchange) throws {
-        guard try vault.read({ try $0.object(id, owner: exchange.account.id) }) != nil else {
+    func requireStillStored(_ id: VaultID, _ exchange: Exchange) throws { _ = try storedObject(id, exchange) }
+
+    /// An opened right or key as the store has it now.
+    func storedObject(_ id: VaultID, _ exchange: Exchange) throws -> ObjectRecord {
+        guard let object = try vault.read({ try $0.object(id, owner: exchange.account.id) }) else {
             throw RightStore.notFound
         }
+        return object
     }
 
     private func authorizeRequirement(
@@ -215,6 +220,7 @@ extension Broker {
                 held.factorNames, held.strength, as: event, exchange,
                 whileStanding: { try context.use(held, of: bytes) })
         }
+        try context.requireRoom(for: limited)
         let evaluation = try context.evaluating(asking.cancellation) { era in
             let evaluation = try exchange.account.evaluator.evaluate(
                 demand, held: exchange.account.held(in: context, for: limited), keepingFor: context.keepingTime,

@@ -247,7 +247,9 @@ extension Broker {
         let selection = try Self.withoutHost(
             VisibleItems(body.query, groups: exchange.accessGroups, digests: exchange.account.items.digests))
         let reader = try exchange.account.items.isLong(selection) ? exchange.longReader() : nil
-        let openers = try exchange.account.items.all(selection, waitingAs: reader)
+        let share = exchange.account.items.updates.begin()
+        defer { withExtendedLifetime(share) {} }
+        let openers = try exchange.account.items.all(selection, waitingAs: reader, countedBy: share)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
         try attributes.prepareForUpdating(groups: AccessGroups(exchange.accessGroups))

@@ -61,7 +61,8 @@ extension Broker {
             $0.factors = factorStatus(exchange.account, isCounterReadable: attempts != nil)
             // The factor's state is this one: services that are slow to answer are asked once.
             $0.biometry = exchange.account.biometry.map { WireBiometryStatus($0.lastState ?? $0.state()) }
-            $0.logRecordCount = logRecordCount(for: opened.logAudience(of: exchange.account))
+            $0.logRecordCount = logRecordCount(
+                for: opened.logAudience(of: exchange.account), of: exchange.account.user.id)
             $0.caller.program = exchange.caller.program.logName
             $0.caller.label = exchange.caller.label.rawValue
             $0.caller.applicationID = exchange.caller.identity.applicationID?.text ?? ""
@@ -73,7 +74,8 @@ extension Broker {
     private func loginUse(of account: OwnerAccount) -> WireLoginUse {
         guard configuration.serves.sole == nil, account.ring.isPasscodeSet else { return .unspecified }
         do { return WireLoginUse(try account.login.state()) } catch {
-            log.error("the state of a login cannot be read", metadata: ["cause": "\(error)"])
+            services.callerLines.write(
+                .error, "the state of a login cannot be read", of: account.user.id, ["cause": "\(error)"])
             return .unreadable
         }
     }
@@ -87,15 +89,19 @@ extension Broker {
                 $0.unreadableCount = UInt32(clamping: counts.unreadable)
             }
         } catch VaultError.corrupt(let reference, _) {
-            log.error("the rights cannot be counted", metadata: ["list": "\(reference)"])
+            services.callerLines.write(
+                .error, "the rights cannot be counted", of: exchange.account.user.id, ["list": "\(reference)"])
             return .with { $0.isUnknown = true }
         }
     }
 
     /// Nor is a log that does not fit: its verdict says so.
-    func logRecordCount(for audience: LogAudience) -> UInt64 {
+    ///
+    /// - Parameter userID: the user whose program asks.
+    func logRecordCount(for audience: LogAudience, of userID: UInt32) -> UInt64 {
         do { return try store.log.audit.recordCount(for: audience) } catch {
-            log.error("the records of the log cannot be counted", metadata: ["cause": "\(error)"])
+            services.callerLines.write(
+                .error, "the records of the log cannot be counted", of: userID, ["cause": "\(error)"])
             return 0
         }
     }
@@ -113,7 +119,9 @@ extension Broker {
                     case .unavailable(let reason): $0.note = authenticator.note(on: factor) ?? "\(reason)"
                     }
                 } catch {
-                    log.error("a factor's state is not known", metadata: ["factor": "\(factor)", "cause": "\(error)"])
+                    services.callerLines.write(
+                        .error, "a factor's state is not known", of: account.user.id,
+                        ["factor": "\(factor)", "cause": "\(error)"])
                     $0.note = "its state cannot be read"
                 }
                 guard factor == .passcode, !isCounterReadable else { return }

@@ -19,6 +19,8 @@ package final class ApplicationRegistry: Sendable {
         var isFailureLogged = false
         /// Counts the changes, so that a connection notices when its caller's identity is out of date.
         var generation: UInt64 = 0
+        /// Nothing else tells of changes of the administrator's registrations.
+        var watch = SystemApplicationsWatch()
     }
 
     package let digests = ContentDigests()
@@ -26,6 +28,7 @@ package final class ApplicationRegistry: Sendable {
     private let owner: VaultID
     private let system: SystemApplications
     private let shared: ProgramFolder?
+    private let now: @Sendable () -> Duration
     private let log: Logger
     private let contents: Mutex<Contents>
 
@@ -35,10 +38,15 @@ package final class ApplicationRegistry: Sendable {
     /// - Parameters:
     ///   - folder: that of the administrator's registrations.
     ///   - shared: programs that share groups without being registered; nil for none.
-    package init(vault: Vault, owner: VaultID, folder: String, shared: ProgramFolder?, log: Logger) {
+    ///   - now: the time on a clock that nobody sets.
+    package init(
+        vault: Vault, owner: VaultID, folder: String, shared: ProgramFolder?, now: @escaping @Sendable () -> Duration,
+        log: Logger
+    ) {
         self.vault = vault
         self.owner = owner
         self.shared = shared
+        self.now = now
         system = SystemApplications(folder: folder) { file, defect in
             log.warning("a registration does not count", metadata: ["file": "\(file)", "cause": "\(defect)"])
         }
@@ -79,7 +87,14 @@ package final class ApplicationRegistry: Sendable {
             metadata: ["cause": "\(error)"])
     }
 
-    package var generation: UInt64 { contents.withLock { $0.generation } }
+    /// Another number after each change of a registration: of the owner's at once, of the administrator's within a second.
+    package var generation: UInt64 {
+        let time = now()
+        return contents.withLock { contents in
+            if contents.watch.seesChange(of: system, at: time) { contents.generation += 1 }
+            return contents.generation
+        }
+    }
 
     /// Throws as long as the store's list cannot be read.
     package func requireRead() throws(Refusal) {

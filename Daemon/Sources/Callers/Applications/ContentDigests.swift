@@ -122,7 +122,8 @@ package final class ContentDigests: Sendable {
         }
     }
 
-    private static func isSettled(_ stamp: FileStamp) -> Bool {
+    /// Whether the last change is so old that each later one gives the file another stamp.
+    static func isSettled(_ stamp: FileStamp) -> Bool {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         return FileStamp.nanoseconds(now) - stamp.changed > settling

@@ -49,6 +49,13 @@ struct FileStamp: Hashable, Sendable {
         self.init(status)
     }
 
+    /// The file that `path` leads to, through links; nil when it cannot be read.
+    init?(following path: String) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
     static func nanoseconds(_ time: timespec) -> Int128 {
         Int128(time.tv_sec) * 1_000_000_000 + Int128(time.tv_nsec)
     }

@@ -56,6 +56,18 @@ struct SystemApplications: Sendable {
         return (found, defects)
     }
 
+    /// The stamps of the folder and of its files, by their paths. They show each change of a registration. Reads no file.
+    var stamps: [String: FileStamp] {
+        var stamps: [String: FileStamp] = [:]
+        stamps[folder] = FileStamp(path: folder)
+        // Of a folder that does not count, no file counts.
+        let names = (try? Self.fileNames(in: folder)) ?? []
+        for path in names.prefix(Self.fileCount).map({ "\(folder)/\($0)" }) {
+            stamps[path] = FileStamp(following: path)
+        }
+        return stamps
+    }
+
     /// The names in order; none when there is no such folder.
     private static func fileNames(in folder: String) throws(SystemApplicationError) -> [String] {
         var status = stat()

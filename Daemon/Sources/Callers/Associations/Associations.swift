@@ -8,22 +8,14 @@ import Synchronization
 /// Knows which domains confirm which programs.
 ///
 /// The administrator's file counts before the domain's own. A domain's yes counts for some time, so that a sign-in does not wait
-/// for the network each time; a no is asked for again.
+/// for the network each time; a no is asked for again. A yes to the program of one owner does not count for another owner.
 package final class Associations: Sendable {
-    private struct Subject: Hashable {
-        let relyingParty: RelyingPartyIdentifier
-        let applicationID: ExactName
-    }
-
     /// How long a domain's yes counts: as long as on Apple's systems.
     package static let lifetime: Duration = .seconds(24 * 3600)
-    /// The most that are remembered; a program names 16 domains at most.
-    private static let subjectCount = 1024
 
     private let administrator: AdministratorAssociations
     private let helper: AssociationHelper
-    /// When each yes was given, on the clock that no one sets.
-    private let confirmed = Mutex<[Subject: Duration]>([:])
+    private let confirmed = Mutex(ConfirmedAssociations())
 
     /// - Parameters:
     ///   - helper: how `ostiary-association` is reached.
@@ -41,45 +33,35 @@ package final class Associations: Sendable {
 
     /// The verdict of the administrator's file, or of a remembered yes; nil when the domain must be asked.
     ///
-    /// - Parameter now: CLOCK_BOOTTIME.
+    /// - Parameters:
+    ///   - owner: whose program it is.
+    ///   - now: CLOCK_BOOTTIME.
     package func knownVerdict(
-        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, at now: Duration
+        on relyingParty: RelyingPartyIdentifier, for applicationID: ExactName, of owner: OwnerID?, at now: Duration
     ) -> AssociationVerdict? {
         if let verdict = administrator.verdict(on: relyingParty, for: applicationID) { return verdict }
-        let subject = Subject(relyingParty: relyingParty, applicationID: applicationID)
-        return isConfirmed(subject, at: now) ? .associated : nil
+        let subject = ConfirmedAssociations.Subject(
+            owner: owner, relyingParty: relyingParty, applicationID: applicationID)
+        return confirmed.withLock { $0.contains(subject, at: now) } ? .associated : nil
     }
 
-    /// Asks the domain whether it confirms the program, and remembers a yes. To be called where ``knownVerdict(on:for:at:)`` is
+    /// Asks the domain whether it confirms the program, and remembers a yes. To be called where ``knownVerdict(on:for:of:at:)`` is
     /// nil. Blocks until the domain's server has answered or its time is over.
     ///
     /// - Parameters:
+    ///   - owner: whose program it is.
     ///   - now: CLOCK_BOOTTIME.
     ///   - cancellation: ends the wait.
     package func askDomain(
-        _ relyingParty: RelyingPartyIdentifier, about applicationID: ExactName, at now: Duration,
+        _ relyingParty: RelyingPartyIdentifier, about applicationID: ExactName, of owner: OwnerID?, at now: Duration,
         until cancellation: PromptCancellation
     ) -> AssociationVerdict {
         let verdict = helper.verdict(on: relyingParty, for: applicationID, until: cancellation)
         if verdict == .associated {
-            remember(Subject(relyingParty: relyingParty, applicationID: applicationID), at: now)
+            let subject = ConfirmedAssociations.Subject(
+                owner: owner, relyingParty: relyingParty, applicationID: applicationID)
+            confirmed.withLock { $0.insert(subject, at: now) }
         }
         return verdict
-    }
-
-    private func isConfirmed(_ subject: Subject, at now: Duration) -> Bool {
-        confirmed.withLock { confirmed in
-            guard let then = confirmed[subject] else { return false }
-            if then <= now, now - then < Self.lifetime { return true }
-            confirmed[subject] = nil
-            return false
-        }
-    }
-
-    private func remember(_ subject: Subject, at now: Duration) {
-        confirmed.withLock { confirmed in
-            if confirmed.count >= Self.subjectCount { confirmed.removeAll() }
-            confirmed[subject] = now
-        }
     }
 }

@@ -1,3 +1,4 @@
+package import ExactNames
 import Foundation
 import OstiaryMessages
 package import Passcodes
@@ -23,19 +24,25 @@ package final class ContextTable: Sendable {
     private let contents = Mutex(Contents())
     private let clock: any BootClock
     private let lifetime: Duration
+    private let quota: GrantQuota
+    private let program: ProgramOfOwner
     private let numbers: ContextNumbers
     private let ended: GrantEndHandler
 
     /// - Parameters:
     ///   - lifetime: how long what is proved in a context counts there.
+    ///   - quota: bounds the grants of all tables together.
+    ///   - program: the program whose contexts they are.
     ///   - numbers: tables that share them give no two contexts the same id.
     ///   - ended: told of the ends of grants in all contexts.
     package init(
-        clock: any BootClock, lifetime: Duration, numbers: ContextNumbers = ContextNumbers(),
-        ended: @escaping GrantEndHandler
+        clock: any BootClock, lifetime: Duration, quota: GrantQuota, program: ProgramOfOwner,
+        numbers: ContextNumbers = ContextNumbers(), ended: @escaping GrantEndHandler
     ) {
         self.clock = clock
         self.lifetime = lifetime
+        self.quota = quota
+        self.program = program
         self.numbers = numbers
         self.ended = ended
     }
@@ -46,7 +53,8 @@ package final class ContextTable: Sendable {
             guard contents.contexts.count < ContextLimits.contextCount else { return nil }
             let id = numbers.next()
             contents.contexts[id] = EvaluationContext(
-                keepsFactors: keepsFactors, clock: clock, lifetime: lifetime, ended: ended)
+                keepsFactors: keepsFactors, clock: clock, lifetime: lifetime, quota: quota, program: program,
+                ended: ended)
             return id
         }
         guard let id else {

@@ -14,9 +14,9 @@ extension EvaluationContext {
     /// ``grant(_:standsOnKept:since:)``.
     package func count(_ subject: LimitedSubject, standsOnKept: Bool, since era: Era) throws(Refusal) {
         guard subject.limits != nil else { return }
-        try requireRoom(for: subject)
+        let place = try place(for: subject)
         let now = clock.now().time
-        try add(since: era) { $0.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) }
+        try add(since: era) { $0.beginMeter(of: subject, in: place, standsOnKept: standsOnKept, at: now) }
     }
 
     /// Counts a use of an object with limits, just before its result is released. Throws when the limits are reached,
@@ -44,14 +44,22 @@ extension EvaluationContext {
         if let usedUp { ended([usedUp]) }
     }
 
-    func requireRoom(for subject: LimitedSubject) throws(Refusal) {
-        guard subject.limits != nil else { return }
-        let hasRoom = contents.withLock { contents in
-            contents.meters.count < ContextLimits.meterCount || contents.meters[subject.subject] != nil
+    /// Refuses what the context could not keep. Call it before a person is asked for it.
+    package func requireRoom(for subject: LimitedSubject) throws(Refusal) { _ = try place(for: subject) }
+
+    /// The place that the context has for the subject already, or another one of its program's share.
+    func place(for subject: LimitedSubject) throws(Refusal) -> GrantQuota.Place {
+        let (held, hasRoom) = contents.withLock { contents in
+            let hasRoom =
+                subject.limits == nil || contents.meters.count < ContextLimits.meterCount
+                || contents.meters[subject.subject] != nil
+            return (contents.place(of: subject.subject), hasRoom)
         }
         guard hasRoom else {
             throw Refusal(.tooMany, "The context holds too many objects with limits; use a new one.")
         }
+        if let held { return held }
+        return try quota.take(for: program)
     }
 
     // MARK: wiping
@@ -100,35 +108,47 @@ extension EvaluationContext {
 extension EvaluationContext.Contents {
     /// When the first of what ends by itself does; nil when there is none of that.
     var nextEnd: Duration? {
-        let limits = heldGrants.map { meters[$0.subject]?.end }
+        let limits = heldGrants.map { meters[$0.subject]?.meter.end }
         return ([kept?.end] + rights.values.map { $0.time?.end } + limits).compactMap(\.self).min()
     }
 
     /// What counts for a subject: from its proof, or from when what is kept was proved.
     func meter(of subject: LimitedSubject?) -> GrantMeter? {
         guard let subject, let limits = subject.limits else { return nil }
-        return meters[subject.subject] ?? kept.map { GrantMeter(limits, since: $0.time.since) }
+        return meters[subject.subject]?.meter ?? kept.map { GrantMeter(limits, since: $0.time.since) }
+    }
+
+    /// The place of a subject that the context remembers something of; nil for another one.
+    func place(of subject: GrantSubject) -> GrantQuota.Place? {
+        let granted: GrantQuota.Place? =
+            switch subject {
+            case .object(let id): rights[id]?.place ?? leased[id]
+            case .requirement(let bytes): requirements[bytes]?.place
+            }
+        return granted ?? meters[subject]?.place ?? revoked[subject]
     }
 
     /// Begins to count, or counts on where something was used for it that was kept. Returns what has ended the grant meanwhile.
-    mutating func beginMeter(of subject: LimitedSubject, standsOnKept: Bool, at now: Duration) -> GrantEnd? {
-        revoked.remove(subject.subject)
+    mutating func beginMeter(
+        of subject: LimitedSubject, in place: GrantQuota.Place, standsOnKept: Bool, at now: Duration
+    ) -> GrantEnd? {
+        revoked[subject.subject] = nil
         guard let limits = subject.limits else { return nil }
         let meter = (standsOnKept ? meter(of: subject) : nil) ?? GrantMeter(limits, since: now)
-        meters[subject.subject] = meter
+        meters[subject.subject] = (meter, place)
         return meter.end(at: now)
     }
 
     func end(of subject: GrantSubject, at now: Duration) -> GrantEnd? {
-        revoked.contains(subject) ? .revoked : meters[subject]?.end(at: now)
+        revoked[subject] != nil ? .revoked : meters[subject]?.meter.end(at: now)
     }
 
     /// False when the limits of the subject are reached, or nothing counts for it any more.
     mutating func countUse(of limited: LimitedSubject, at now: Duration) -> Bool {
         guard limited.limits != nil else { return true }
-        guard var meter = meters[limited.subject] else { return false }
+        guard var meter = meters[limited.subject]?.meter else { return false }
         do { try meter.use(at: now) } catch { return false }
-        meters[limited.subject] = meter
+        meters[limited.subject]?.meter = meter
         return true
     }
 
@@ -152,12 +172,12 @@ extension EvaluationContext.Contents {
 
     mutating func endAllGrants() {
         rights = [:]
-        leased = []
+        leased = [:]
         policies = [:]
         requirements = [:]
         kept = nil
         meters = [:]
-        revoked = []
+        revoked = [:]
         era += 1
     }
 

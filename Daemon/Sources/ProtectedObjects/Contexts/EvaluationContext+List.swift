@@ -51,7 +51,7 @@ extension EvaluationContext {
 extension EvaluationContext.Contents {
     fileprivate func listedGrants(at now: Duration) -> [ListedGrant] {
         let rights = rights.values.map { grant in
-            let meter = meters[.object(grant.right.id)]
+            let meter = meters[.object(grant.right.id)]?.meter
             return ListedGrant(
                 id: grant.number, kind: .right, object: grant.right.identifier,
                 operations: grant.right.operations.sorted(), factors: grant.right.factorNames,
@@ -59,7 +59,7 @@ extension EvaluationContext.Contents {
                 end: [grant.time?.end, meter?.end].compactMap(\.self).min(), usesLeft: meter?.usesLeft)
         }
         let requirements = requirements.map { bytes, grant in
-            let meter = meters[.requirement(bytes)]
+            let meter = meters[.requirement(bytes)]?.meter
             return ListedGrant(
                 id: grant.number, kind: .requirement, object: "", operations: [], factors: grant.factorNames,
                 strength: grant.strength, since: meter?.since ?? grant.since, end: meter?.end,

@@ -1,6 +1,7 @@
 package import AccessControl
 import Authenticators
 import Enclave
+package import ExactNames
 package import Foundation
 import KeySlots
 import OstiaryMessages
@@ -19,14 +20,14 @@ package import Vault
 package final class EvaluationContext: Sendable {
     struct Contents {
         var rights: [VaultID: RightGrant] = [:]
-        /// Objects that were authorized under a lease. The context has nothing of them: each use asks the lease.
-        var leased: Set<VaultID> = []
+        /// Objects that were authorized under a lease. The context has nothing else of them: each use asks the lease.
+        var leased: [VaultID: GrantQuota.Place] = [:]
         var policies: [Int32: (grant: PolicyGrant, time: KeptTime)] = [:]
         var requirements: [Data: RequirementGrant] = [:]
         /// Of what has limits: those of grants that stand or have ended, and of objects that were used with what is kept.
-        var meters: [GrantSubject: GrantMeter] = [:]
+        var meters: [GrantSubject: (meter: GrantMeter, place: GrantQuota.Place)] = [:]
         /// Of grants that the owner revoked, until they are granted again.
-        var revoked: Set<GrantSubject> = []
+        var revoked: [GrantSubject: GrantQuota.Place] = [:]
         /// The program's own. What the person enters is among ``kept``.
         var applicationPassword: Credential?
         var kept: KeptFactors?
@@ -48,6 +49,7 @@ package final class EvaluationContext: Sendable {
     struct RightGrant {
         let number = GrantNumber.next()
         let right: OpenedRight
+        let place: GrantQuota.Place
         let since: Duration
         /// Nil where the context keeps nothing, so that it does not end with what is kept.
         let time: KeptTime?
@@ -84,6 +86,8 @@ package final class EvaluationContext: Sendable {
         /// On CLOCK_BOOTTIME.
         let since: Duration
         let number = GrantNumber.next()
+        /// Nil before a context keeps it.
+        var place: GrantQuota.Place?
 
         package init(factorNames: [String], strength: String, limits: GrantLimits?, since: Duration) {
             self.factorNames = factorNames
@@ -97,17 +101,26 @@ package final class EvaluationContext: Sendable {
     package let keepsFactors: Bool
     let clock: any BootClock
     let lifetime: Duration
+    let quota: GrantQuota
+    /// Whose share of ``quota`` the context takes.
+    let program: ProgramOfOwner
     let contents = Mutex(Contents())
     /// Told when grants have ended, whatever ended them, and which of them ended by a limit or by the owner's order.
     let ended: GrantEndHandler
 
-    /// - Parameter lifetime: how long what is kept counts after it was proved.
+    /// - Parameters:
+    ///   - lifetime: how long what is kept counts after it was proved.
+    ///   - quota: bounds the grants of all contexts together.
+    ///   - program: the program whose context it is.
     package init(
-        keepsFactors: Bool, clock: any BootClock, lifetime: Duration, ended: @escaping GrantEndHandler = { _ in }
+        keepsFactors: Bool, clock: any BootClock, lifetime: Duration, quota: GrantQuota, program: ProgramOfOwner,
+        ended: @escaping GrantEndHandler
     ) {
         self.keepsFactors = keepsFactors
         self.clock = clock
         self.lifetime = lifetime
+        self.quota = quota
+        self.program = program
         self.ended = ended
     }
 
@@ -126,11 +139,12 @@ package final class EvaluationContext: Sendable {
     ) throws(Refusal) {
         let now = clock.now().time
         let subject = LimitedSubject(.object(right.id), right.limits)
-        try requireRoom(for: subject)
+        let place = try place(for: subject)
         try add(since: era, onSet: standsOnKept || Self.isOfCurrentSet(right.factorNames)) { contents in
-            if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
+            if let end = contents.beginMeter(of: subject, in: place, standsOnKept: standsOnKept, at: now) { return end }
             contents.rights[right.id] = RightGrant(
-                right: right, since: now, time: keepsFactors ? time(in: contents, at: now) : nil, purpose: purpose)
+                right: right, place: place, since: now, time: keepsFactors ? time(in: contents, at: now) : nil,
+                purpose: purpose)
             return nil
         }
         wipeLater()
@@ -210,9 +224,11 @@ package final class EvaluationContext: Sendable {
         guard !isFull else { throw Refusal(.tooMany, "The context holds too many requirements; use a new one.") }
         let now = clock.now().time
         let subject = LimitedSubject(.requirement(requirement), grant.limits)
-        try requireRoom(for: subject)
+        let place = try place(for: subject)
+        var grant = grant
+        grant.place = place
         try add(since: era, onSet: standsOnKept || Self.isOfCurrentSet(grant.factorNames)) { contents in
-            if let end = contents.beginMeter(of: subject, standsOnKept: standsOnKept, at: now) { return end }
+            if let end = contents.beginMeter(of: subject, in: place, standsOnKept: standsOnKept, at: now) { return end }
             contents.requirements[requirement] = grant
             return nil
         }
@@ -300,7 +316,7 @@ package final class EvaluationContext: Sendable {
     func endGrant(on object: VaultID) {
         let wasHeld = contents.withLock { contents in
             contents.meters[.object(object)] = nil
-            let wasLeased = contents.leased.remove(object) != nil
+            let wasLeased = contents.leased.removeValue(forKey: object) != nil
             return contents.rights.removeValue(forKey: object) != nil || wasLeased
         }
         if wasHeld { ended([]) }
@@ -321,9 +337,10 @@ package final class EvaluationContext: Sendable {
     package func revokeAllGrants() {
         let (evaluations, revoked) = contents.withLock { contents in
             let revoked = contents.heldGrants
-            let former = contents.revoked
+            var places = contents.revoked
+            for grant in revoked { places[grant.subject] = contents.place(of: grant.subject) }
             contents.endAllGrants()
-            contents.revoked = former.union(revoked.map(\.subject))
+            contents.revoked = places
             return (Array(contents.evaluations.values), revoked)
         }
         for evaluation in evaluations { evaluation.cancel(.locked) }

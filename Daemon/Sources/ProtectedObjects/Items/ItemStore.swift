@@ -22,6 +22,8 @@ package struct ItemStore: Sendable {
     package let eraser: JournalEraser
     package let digests: ItemDigests
     package let enrolment: CurrentEnrolment
+    /// What the owner's updates hold.
+    package let updates = UpdateBytes()
     let share: StoreShare
 
     package init(
@@ -279,14 +281,20 @@ package struct ItemStore: Sendable {
     ///
     /// - Parameter requester: the program whose turns a long reading waits for; nil for a reading that waits for none. A reading that
     ///   holds `OwnerAccount.changing` waits for none: see ``StretchTurns/withTurn(as:_:)``.
-    /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``.
-    package func all(_ selection: VisibleItems, waitingAs requester: StretchRequester?) throws -> [ItemOpener] {
+    /// - Parameter share: counts the bytes, for items that are held for longer than a transaction.
+    /// - Throws: the refusal `tooLarge` when they are more than ``ItemRequestLimits/updateByteCount``, and `tooMany` when other updates
+    ///   of the owner hold too much.
+    package func all(
+        _ selection: VisibleItems, waitingAs requester: StretchRequester?, countedBy share: UpdateBytes.Share? = nil
+    ) throws -> [ItemOpener] {
         var (openers, byteCount): ([ItemOpener], Int) = ([], 0)
         try forEachPiece(selection, from: 0, limit: .max, waitingAs: requester) { matches, reader in
             try matches.map { try item($0.id, in: reader) }
         } lending: { records in
-            byteCount += records.reduce(0) { $0 + $1.attributes.count + ($1.payload?.count ?? 0) }
+            let added = records.reduce(0) { $0 + $1.attributes.count + ($1.payload?.count ?? 0) }
+            byteCount += added
             guard byteCount <= ItemRequestLimits.updateByteCount else { throw Self.tooLarge }
+            try share?.add(added)
             openers += try records.map(opener)
         }
         return openers

@@ -10,7 +10,8 @@ package import SecretMemory
 package import Vault
 
 /// A right or an enclave key whose slots were opened. It is the authorization in this process. It exists only in the
-/// context that was authorized, and its secrets are wiped with it.
+/// context that was authorized, and its secrets are wiped with it. It keeps no copy of the right's stored secret: many
+/// contexts may hold the same right.
 package final class OpenedRight: Sendable {
     package let id: VaultID
     package let identifier: String
@@ -29,7 +30,6 @@ package final class OpenedRight: Sendable {
     let keyType: EnclaveKeyType
     let binding: KeyBinding
     private let accessSecret: SecretBytes
-    private let payload: Data?
     let header: SlotHeader
 
     package init(
@@ -43,7 +43,6 @@ package final class OpenedRight: Sendable {
         standsOnHeld = evaluation.standsOnHeld
         factorNames = evaluation.factorNames
         strength = evaluation.label
-        payload = object.payload
         sshConstraints = try object.sshConstraints
         self.header = header
         guard object.enclaveKind == enclave.kind.code else { throw EnclaveError.wrongKind }
@@ -65,8 +64,10 @@ package final class OpenedRight: Sendable {
     }
 
     /// The secret that was stored with the right, decrypted for one answer.
-    package func secret() throws -> SecretBytes {
-        guard let payload else {
+    ///
+    /// - Parameter object: the right as the store has it now. The secret of another object does not open.
+    package func secret(of object: ObjectRecord) throws -> SecretBytes {
+        guard let payload = object.payload else {
             throw Refusal(.noSecret, "No secret was stored with this right.", cause: "right.no-secret")
         }
         return try PayloadCipher.open(payload, accessSecret: accessSecret, header: header)

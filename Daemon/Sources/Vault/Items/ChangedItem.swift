@@ -36,6 +36,14 @@ public struct ChangedItems: Sendable {
     public internal(set) var relistedOwners: Set<VaultID> = []
 
     var isEmpty: Bool { items.isEmpty && relistedOwners.isEmpty }
+
+    /// The changes of each owner alone. An owner of whom nothing changed has no entry.
+    public var byOwner: [VaultID: ChangedItems] {
+        var owners: [VaultID: ChangedItems] = [:]
+        for item in items { owners[item.owner, default: ChangedItems()].items.append(item) }
+        for owner in relistedOwners { owners[owner, default: ChangedItems()].relistedOwners.insert(owner) }
+        return owners
+    }
 }
 
 /// Is told of changes of keychain items.

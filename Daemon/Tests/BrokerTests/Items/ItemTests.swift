@@ -270,6 +270,36 @@ struct ItemTests {
         #expect(try client.page(TestClient.query("genp", ["labl": .text("x")]), data: false).items.count == 1)
     }
 
+    @Test func `waiting updates hold no more together than one may, and a small one is made beside them`() throws {
+        try fixture.setPasscode()
+        let half = ItemRequestLimits.updateByteCount / 2 / ItemRequestLimits.dataByteCount
+        let large = Data(count: ItemRequestLimits.dataByteCount)
+        for number in 0...half + 1 {
+            try client.addItem(
+                ["acct": .text("\(number)"), "svce": .text("large")], data: large, accessControl: .item(.passcode))
+        }
+        try client.addItem(["acct": .text("small"), "svce": .text("small")])
+        let query = TestClient.query("genp", ["svce": .text("large")])
+        fixture.prompter.prepare([.wait])
+        let id = try client.send(
+            .updateItems(
+                .with {
+                    ($0.query, $0.use) = (query, TestClient.use())
+                    $0.attributes = TestClient.attributes(["labl": .text("x")])
+                }))
+        while fixture.prompter.asked.isEmpty { usleep(500) }
+        let other = try fixture.client()
+        let refused = #expect(throws: Refused.self) { try other.updateItems(query, ["labl": .text("y")]) }
+        #expect(refused?.code == .tooMany && refused?.cause == "item.updates-too-large")
+        let small = TestClient.query("genp", ["svce": .text("small")])
+        #expect(try other.updateItems(small, ["labl": .text("x")]) == 1)
+        // What a decided update held is free again.
+        try client.send(.cancel(.with { $0.requestID = id }))
+        _ = (try client.answer(), try client.answer())
+        fixture.prompter.prepare([.text(BrokerFixture.passcode)])
+        #expect(try other.updateItems(query, ["labl": .text("z")]) == half + 2)
+    }
+
     @Test func `an item does not outgrow its limit by updates`() throws {
         try client.addItem(["acct": .data(Data(count: 40_000))])
         #expect(

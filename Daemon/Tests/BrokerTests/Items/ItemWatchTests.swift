@@ -1,18 +1,23 @@
 import AccessControl
-import Callers
+import CLinuxShims
+import Dispatch
 import ExactNames
 import Foundation
 import OstiaryMessages
 import OwnerKeys
 import Owners
+import ProcessFacts
 import Refusals
 import SecretMemory
 import StoreTestSupport
+import TerminalTestSupport
 import Testing
+import UnixSocket
 
 @testable import Authenticators
 @testable import Broker
 @testable import BrokerTestSupport
+@testable import Callers
 @testable import ProtectedObjects
 @testable import Sessions
 @testable import Vault
@@ -165,20 +170,21 @@ struct ItemWatchTests {
 
     // MARK: others
 
-    private func index(ofGroup group: String) -> ItemIndex {
+    private func index(ofGroup group: String, in fixture: BrokerFixture) -> ItemIndex {
         ItemIndex(
             uniqueness: ItemDigest(prefixOf: VaultID().bytes)!,
             terms: [fixture.account.items.digests.term(ofGroup: ExactName(group))])
     }
 
     /// Has the watches told of invented changes, as the vault does.
-    private func tell(ofGroup group: String, owner: VaultID? = nil, count: Int) {
+    private func tell(ofGroup group: String, owner: VaultID? = nil, count: Int, in other: BrokerFixture? = nil) {
+        let fixture = other ?? self.fixture
         let owner = owner ?? fixture.account.id
         var changes = ChangedItems()
         changes.items = (0..<count).map { _ in
             ChangedItem(
                 owner: owner, id: VaultID(), itemClass: .genericPassword, former: nil,
-                present: index(ofGroup: group))
+                present: index(ofGroup: group, in: fixture))
         }
         fixture.broker.services.itemWatches.itemsHaveChanged(changes)
     }
@@ -212,6 +218,51 @@ struct ItemWatchTests {
         #expect(try watcher.changes() == [change(own, .added)])
         // The same change of the watcher's owner would be told.
         tell(ofGroup: group, count: 1)
+        #expect(try watcher.changes().count == 1)
+    }
+
+    /// A broker that knows this process as a registered program, by what its file holds.
+    private static func fixture(knowing process: PlayedProcess) throws -> BrokerFixture {
+        var facts = PlayedFacts()
+        facts.processes[getpid()] = .success(process)
+        let fixture = try BrokerFixture(facts: facts)
+        let path = fixture.folder.path("tool")
+        try Data("a program".utf8).write(to: URL(fileURLWithPath: path))
+        let exit = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        process.change {
+            $0.name = .success(ExecutedName(path: path, isTrue: true))
+            $0.content = .success(ExecutedContent(in: nil, path))
+            $0.exit = .success(exit)
+        }
+        try fixture.account.applications.store(
+            Registration(
+                applicationID: "com.example.tool", groups: [], path: ExactName(path),
+                identity: .content(ContentDigests().digest(of: path))))
+        return fixture
+    }
+
+    @Test func `while a program's groups are found out, it hears of its own items and of no other owner's changes`()
+        throws
+    {
+        let process = PlayedProcess(getpid())
+        let fixture = try Self.fixture(knowing: process)
+        let watcher = try Watcher(fixture)
+        let (look, looks) = (NSLock(), DispatchSemaphore(value: 0))
+        process.change {
+            $0.willTellContent = {
+                looks.signal()
+                look.lock()
+                look.unlock()
+            }
+        }
+        look.lock()
+        // From now on the program's file must be looked at, and nobody answers.
+        fixture.account.applications.reload()
+        // One more than a watch keeps: had they counted, the program would have to look again.
+        for _ in 1...17 { tell(ofGroup: "com.example.tool", owner: VaultID(), count: 1, in: fixture) }
+        tell(ofGroup: "com.example.tool", count: 1, in: fixture)
+        looks.wait()
+        look.unlock()
         #expect(try watcher.changes().count == 1)
     }
 

@@ -1,4 +1,5 @@
 import AccessControl
+import Auditing
 import Crypto
 import Enclave
 import ExactNames
@@ -463,8 +464,8 @@ struct EnclaveKeyTests {
         let two = try finding()
         #expect(two.verdict == .ok && two.message == "2 keys of the enclave, 1 of them without an item.")
         let full = StoreExamination(
-            vault: fixture.broker.vault, account: fixture.account, log: fixture.broker.log, requester: .daemon,
-            isOfSeveral: false
+            vault: fixture.broker.vault, account: fixture.account,
+            callerLines: fixture.broker.store.log.callerLines, requester: .daemon, isOfSeveral: false
         ).keyFinding(limit: 2)
         #expect(full.verdict == .notice && full.advice.contains("ostiary key prune"))
     }

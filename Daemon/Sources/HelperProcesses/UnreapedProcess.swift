@@ -1,9 +1,8 @@
-import CLinuxShims
 import Glibc
 package import UnixSocket
 
 /// A process that this one started and must reap. Until it is reaped its id cannot come to mean another process.
-package struct ChildProcess: ~Copyable, Sendable {
+package struct UnreapedProcess: ~Copyable, Sendable {
     package let id: Int32
 
     /// Starts the program at the absolute path `program`, without arguments, with exactly this environment and exactly these
@@ -12,16 +11,9 @@ package struct ChildProcess: ~Copyable, Sendable {
     package init(
         program: String, environment: [String], descriptors: [CInt], leadsSession: Bool
     ) throws(SystemCallError) {
-        var child: pid_t = 0
-        let code = unsafe CStrings.withPointers([program]) { arguments in
-            unsafe CStrings.withPointers(environment) { environment in
-                unsafe ostiary_spawn(
-                    program, arguments, environment, descriptors, CInt(descriptors.count), leadsSession ? 1 : 0, "/",
-                    &child)
-            }
-        }
-        guard code == 0 else { throw SystemCallError("posix_spawn", subject: program, code: code) }
-        id = child
+        id = try ProgramStart.spawn(
+            program: program, arguments: [program], environment: environment, descriptors: descriptors,
+            leadsSession: leadsSession)
     }
 
     /// Asks the process to end.

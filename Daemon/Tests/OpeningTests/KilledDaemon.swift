@@ -5,8 +5,8 @@ import StoreTestSupport
 
 @testable import BrokerTestSupport
 
-/// The real ostiaryd on a folder of its own.
-final class DaemonProcess: @unchecked Sendable {
+/// The real ostiaryd on a folder of its own, for a test that kills it.
+final class KilledDaemon: @unchecked Sendable {
     // SAFETY: (@unchecked) the process is started before the value is shared; afterwards only its number is used.
     private let process = Process()
     private let socketPath: String

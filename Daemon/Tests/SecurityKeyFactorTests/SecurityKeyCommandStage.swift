@@ -7,7 +7,7 @@ import Testing
 import UnixSocket
 
 /// A daemon of its own process that finds security keys in software, and `ostiary` on a terminal.
-final class CommandStage {
+final class SecurityKeyCommandStage {
     let folder: TestFolder
     let ports: TestFolder
     private let daemon: SpawnedProcess
@@ -52,8 +52,8 @@ final class CommandStage {
     /// Begins `ostiary`.
     ///
     /// - Parameter output: the file that its standard output goes to, beside the terminal for the rest.
-    func begin(_ arguments: [String], output: String? = nil) throws -> CommandRun {
-        try CommandRun(arguments, output: output.map { folder.path($0) }, in: self)
+    func begin(_ arguments: [String], output: String? = nil) throws -> SecurityKeyCommandRun {
+        try SecurityKeyCommandRun(arguments, output: output.map { folder.path($0) }, in: self)
     }
 
     /// Plays `ostiary` to its end.
@@ -62,7 +62,7 @@ final class CommandStage {
     func play(
         _ arguments: String..., answers: [(String, String)] = [], output: String? = nil,
         _ location: SourceLocation = #_sourceLocation
-    ) throws -> (ending: ProcessEnding, run: CommandRun) {
+    ) throws -> (ending: ProcessEnding, run: SecurityKeyCommandRun) {
         let run = try begin(arguments, output: output)
         for (field, text) in answers { run.answer(field, with: text, location) }
         return (run.wait(), run)
@@ -133,13 +133,13 @@ final class CommandStage {
 }
 
 /// One run of `ostiary` on a terminal of its own.
-final class CommandRun {
+final class SecurityKeyCommandRun {
     let terminal: PseudoTerminal
     private let process: CallerProcess
     /// What was shown before the last answer.
     private var earlier = ""
 
-    init(_ arguments: [String], output: String?, in stage: CommandStage) throws {
+    init(_ arguments: [String], output: String?, in stage: SecurityKeyCommandStage) throws {
         terminal = try PseudoTerminal()
         let program = Build.program("ostiary")
         try #require(

@@ -1,9 +1,9 @@
-import Auditing
 package import Logging
 import Synchronization
 
-/// Lines of the daemon's log that programs cause: refused connections, broken messages. A program in a loop would fill the journal with them,
-/// and the service manager would then drop the daemon's other lines. So each user has a share of lines, and so have all users together.
+/// Lines of the daemon's log that programs cause: refused connections, broken messages, and what each request meets while the store is
+/// damaged or the disk full. A program in a loop would fill the journal with them, and the service manager would then drop the daemon's
+/// other lines. So each user has a share of lines, and so have all users together.
 ///
 /// A line that is written says how many lines of its user were not.
 package final class CallerLines: Sendable {
@@ -32,7 +32,7 @@ package final class CallerLines: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter now: the time since boot.
-    init(_ log: Logger, now: @escaping @Sendable () -> Duration = { BootTime.now() }) {
+    init(_ log: Logger, now: @escaping @Sendable () -> Duration) {
         self.log = log
         self.now = now
     }

@@ -1,36 +1,9 @@
+import BrokerTestSupport
 import Logging
 import Synchronization
 import Testing
 
-@testable import Sessions
-
-/// Keeps what is written into a log.
-struct RecordedLog: LogHandler {
-    private final class Events: Sendable {
-        let all = Mutex<[(message: String, metadata: [String: String])]>([])
-    }
-
-    private let events = Events()
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    /// A logger that writes into this one.
-    var logger: Logger { Logger(label: "test") { _ in self } }
-
-    var lines: [(message: String, metadata: [String: String])] { events.all.withLock { $0 } }
-
-    func count(of message: String) -> Int { lines.count { $0.message == message } }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let line = ("\(event.message)", (event.metadata ?? [:]).mapValues { "\($0)" })
-        events.all.withLock { $0.append(line) }
-    }
-}
+@testable import Auditing
 
 @Suite("Lines of the log that programs cause")
 struct CallerLinesTests {
