@@ -251,8 +251,8 @@ let package = Package(
         .target(
             name: "UnitCredentials",
             dependencies: [
-                "CLinuxShims", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire", "SecretMemory",
-                "UnixSocket",
+                "CLinuxShims", "Cancellations", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire",
+                "SecretMemory", "UnixSocket",
             ],
             path: "Sources/Doors/UnitCredentials", swiftSettings: strict),
         .executableTarget(
@@ -276,7 +276,7 @@ let package = Package(
         .executableTarget(
             name: "ostiary-credentials",
             dependencies: [
-                "CommandFailures", "DoorSupport", "UnitCredentials",
+                "CommandFailures", "DetachedThreads", "DoorSupport", "UnitCredentials",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Doors/ostiary-credentials", swiftSettings: strict),
@@ -345,8 +345,8 @@ let package = Package(
         .testTarget(
             name: "DoorSupportTests",
             dependencies: [
-                "CLinuxShims", "Cancellations", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire",
-                "SecretMemory", "SocketTestSupport",
+                "CLinuxShims", "Cancellations", "CommandFailures", "DetachedThreads", "DoorSupport", "OstiaryClient",
+                "OstiaryWire", "SecretMemory", "SocketTestSupport",
                 "UnixSocket",
             ],
             swiftSettings: adapter),
@@ -374,8 +374,8 @@ let package = Package(
         .testTarget(
             name: "UnitCredentialsTests",
             dependencies: [
-                "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire", "SecretMemory", "SocketTestSupport",
-                "UnitCredentials", "UnixSocket",
+                "CommandFailures", "DetachedThreads", "DoorSupport", "OstiaryClient", "OstiaryMessages", "OstiaryWire",
+                "SecretMemory", "SocketTestSupport", "UnitCredentials", "UnixSocket",
             ],
             swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),

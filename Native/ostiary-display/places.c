@@ -28,6 +28,8 @@ void use_folders(const char *of_users, const char *of_x11) {
 
 static const char wayland_prefix[] = "wayland-";
 static const char cookie_prefix[] = ".mutter-Xwaylandauth.";
+// packaging/system/xsession.d copies what other display managers put elsewhere.
+static const char copied_cookies[] = "ostiary-xauthority";
 
 // MARK: names
 
@@ -287,6 +289,7 @@ enum outcome copy_cookies(uid_t user, struct found *found) {
   enum outcome outcome = open_user_folder(user, &folder, found);
   if (outcome != CONNECTED) return outcome;
   int code = each_name(folder, ".", visit_cookie, &cookies) == 0 ? 0 : errno;
+  add_cookies(folder, copied_cookies, &cookies);
   gdm = openat(folder, "gdm", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (gdm >= 0) {
     add_cookies(gdm, "Xauthority", &cookies);

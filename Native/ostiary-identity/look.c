@@ -88,19 +88,24 @@ static enum result find_user(int handle, uint32_t *user) {
   return KNOWN;
 }
 
-// The real group: the first number behind `Gid:` of proc_pid_status(5). The kernel writes no line end of the process's name into that file.
-// The line is near the beginning, so a text that is too long has it, too.
-static enum result find_real_group(int handle, struct look *look) {
-  static char text[MAXIMUM_TEXT];
-  static const char key[] = "\nGid:\t";
-  if (read_text(handle, "status", text, sizeof(text)) < 0 && errno != EFBIG) return meaning_of(errno) == ABSENT ? ABSENT : KNOWN;
-  const char *number = strstr(text, key);
-  if (!number) return KNOWN;
-  number += strlen(key);
+// Whether the first number behind `key` was found.
+static int find_number(const char *text, const char *key, uint32_t *number) {
+  const char *place = strstr(text, key);
+  if (!place) return 0;
+  place += strlen(key);
   char *end;
-  unsigned long group = strtoul(number, &end, 10);
-  look->knows_real_group = end != number && *end == '\t' && group <= UINT32_MAX;
-  if (look->knows_real_group) look->real_group = (uint32_t)group;
+  unsigned long value = strtoul(place, &end, 10);
+  if (end == place || *end != '\t' || value > UINT32_MAX) return 0;
+  *number = (uint32_t)value;
+  return 1;
+}
+
+// The real user and the real group: the first numbers behind `Uid:` and `Gid:` of proc_pid_status(5). The kernel writes no line end of the
+// process's name into that file. The lines are near the beginning, so a text that is too long has them, too.
+static enum result find_real_ids(int handle, struct look *look) {
+  static char text[MAXIMUM_TEXT];
+  if (read_text(handle, "status", text, sizeof(text)) < 0 && errno != EFBIG) return meaning_of(errno) == ABSENT ? ABSENT : KNOWN;
+  look->knows_real_ids = find_number(text, "\nUid:\t", &look->real_user) && find_number(text, "\nGid:\t", &look->real_group);
   return KNOWN;
 }
 
@@ -120,7 +125,7 @@ static enum result look_once(int handle, int descriptors, int passes_descriptors
   if (result == KNOWN) result = find_namespace(handle, "ns/mnt", &look->mount_namespace);
   if (result == KNOWN) result = find_namespace(handle, "ns/pid", &look->pid_namespace);
   if (result == KNOWN) result = find_namespace(handle, "ns/user", &look->user_namespace);
-  if (result == KNOWN && passes_descriptors) result = find_real_group(handle, look);
+  if (result == KNOWN && passes_descriptors) result = find_real_ids(handle, look);
   if (result == KNOWN && passes_descriptors) find_login(handle, look);
   if (result == KNOWN && passes_descriptors) result = open_files(handle, look);
   return result;
@@ -143,7 +148,7 @@ enum result look_at(int handle, int descriptors, int passes_descriptors, struct 
   for (int tries = 0; tries < MAXIMUM_LOOKS; tries++) {
     int is_same = 0;
     look->descriptor_count = look->passed = 0;
-    look->knows_real_group = look->knows_login = 0;
+    look->knows_real_ids = look->knows_login = 0;
     enum result result = look_once(handle, descriptors, passes_descriptors, look);
     if (result == KNOWN) result = look_again(handle, look, &is_same);
     if (result == KNOWN && is_same) return KNOWN;

@@ -16,8 +16,8 @@ struct look {
   struct statx executable;  // with the number of its mount, if the kernel tells it
   uint64_t mount_namespace, pid_namespace, user_namespace;  // inodes
   uint32_t user;                                             // effective
-  int knows_real_group;
-  uint32_t real_group;
+  int knows_real_ids;
+  uint32_t real_user, real_group;
   int knows_login;
   uint32_t login;  // the user whose login began the process, UINT32_MAX for none
   char path[PATH_MAX];

@@ -23,12 +23,12 @@
 #include "namesake.h"
 
 enum {
-  ANSWER_HEAD = 96,             // bytes of an answer about a process, without the path
+  ANSWER_HEAD = 100,            // bytes of an answer about a process, without the path
   LOOK_REQUEST = 8,
   NAMESAKE_REQUEST = 20,
   NAMESAKE_ANSWER = 12,
   PASSES_DESCRIPTORS = 1,       // the flag of a request
-  KNOWS_REAL_GROUP = 1,         // the flags of an answer
+  KNOWS_REAL_IDS = 1,           // the flags of an answer
   KNOWS_LOGIN = 2,
   DESCRIPTORS = LISTENER + 1,   // the open /proc/self/fd
   PROCESSES = DESCRIPTORS + 1,  // the open /proc of a confined helper
@@ -87,7 +87,7 @@ static int is_confined_by_profile(void) {
 static void fill_answer(unsigned char *answer, const struct look *look) {
   const struct statx *file = &look->executable;
   answer[2] = (unsigned char)look->passed;
-  answer[3] = (unsigned char)((look->knows_real_group ? KNOWS_REAL_GROUP : 0) | (look->knows_login ? KNOWS_LOGIN : 0));
+  answer[3] = (unsigned char)((look->knows_real_ids ? KNOWS_REAL_IDS : 0) | (look->knows_login ? KNOWS_LOGIN : 0));
   put_number(answer + 8, 8, device_of(file));
   put_number(answer + 16, 8, file->stx_ino);
   put_number(answer + 24, 4, file->stx_nlink);
@@ -101,8 +101,9 @@ static void fill_answer(unsigned char *answer, const struct look *look) {
   put_number(answer + 72, 4, look->user);
   put_number(answer + 76, 2, look->path_length);
   put_number(answer + 80, 8, file->stx_mask & STATX_MNT_ID ? file->stx_mnt_id : 0);
-  put_number(answer + 88, 4, look->knows_real_group ? look->real_group : 0);
+  put_number(answer + 88, 4, look->knows_real_ids ? look->real_group : 0);
   put_number(answer + 92, 4, look->knows_login ? look->login : 0);
+  put_number(answer + 96, 4, look->knows_real_ids ? look->real_user : 0);
   memcpy(answer + ANSWER_HEAD, look->path, look->path_length);
 }
 

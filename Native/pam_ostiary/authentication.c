@@ -6,6 +6,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "account.h"
 #include "connection.h"
 #include "module.h"
 #include "options.h"
@@ -19,6 +20,7 @@ struct attempt {
   pam_handle_t *handle;
   struct connection connection;
   unsigned char flags;
+  char *former;  // what was typed at the question before, or NULL
 };
 
 // No word of the daemon yet that ends the attempt. None of PAM's results.
@@ -76,15 +78,35 @@ static int cancel(struct attempt *attempt) {
   return PAM_AUTHINFO_UNAVAIL;
 }
 
+// Byte by byte: strcmp leaves parts of both in wide registers, and from there they reach the stack.
+static bool are_same(const char *one, const char *other) {
+  while (*one && *one == *other) one++, other++;
+  return *one == *other;
+}
+
+// A program that has one word of the person, as sshd has for a password, answers each question with it. It is checked once: a second time it
+// would count as another wrong passcode.
+static int refuse_repetition(struct attempt *attempt) {
+  cancel(attempt);
+  return PAM_AUTH_ERR;
+}
+
 static int answer(struct attempt *attempt, const char *typed) {
   int result = decided_meanwhile(attempt);
   if (result != UNDECIDED) return result;
   // Enter alone goes on to the next line of the stack, the password.
   if (!*typed) return cancel(attempt);
+  if (attempt->former && are_same(attempt->former, typed)) return refuse_repetition(attempt);
   struct outgoing message;
   begin_message(&message, KIND_TYPED);
   add_text(&message, typed);
   return send_message(attempt->handle, &attempt->connection, &message, -1) ? UNDECIDED : PAM_AUTHINFO_UNAVAIL;
+}
+
+static void forget_former(struct attempt *attempt) {
+  if (attempt->former) explicit_bzero(attempt->former, strlen(attempt->former));
+  free(attempt->former);
+  attempt->former = NULL;
 }
 
 static int ask(struct attempt *attempt, const char *text) {
@@ -92,8 +114,8 @@ static int ask(struct attempt *attempt, const char *text) {
   int result = pam_prompt(attempt->handle, PAM_PROMPT_ECHO_OFF, &typed, "%s", text);
   // A person who gave up is not signed in by a finger that came before.
   result = result == PAM_SUCCESS && typed ? answer(attempt, typed) : cancel(attempt);
-  if (typed) explicit_bzero(typed, strlen(typed));
-  free(typed);
+  forget_former(attempt);
+  attempt->former = typed;
   return result;
 }
 
@@ -138,13 +160,18 @@ EXPORTED int pam_sm_authenticate(pam_handle_t *handle, int flags, int count, con
     keep_token(handle);
     return PAM_IGNORE;
   }
+  // sshd answers with the password of a login, so each would cost a try. PAM_IGNORE would leave out a line that is `required`.
+  if (!options.asks_remotely && *text_item(handle, PAM_RHOST)) return PAM_AUTHINFO_UNAVAIL;
   // Whether there is such a user is no matter of the module: an unknown one gets the same answer after the same time.
   if (pam_get_user(handle, &user, NULL) != PAM_SUCCESS || !user || !*user) return PAM_AUTHINFO_UNAVAIL;
+  // A yes passes over the line that would refuse the account.
+  if (is_locked(handle, user)) return PAM_AUTHINFO_UNAVAIL;
   struct attempt attempt = {.handle = handle, .flags = options.never_asks ? 0 : FLAG_MAY_ASK};
   if ((unsigned)flags & PAM_SILENT) attempt.flags |= FLAG_SILENT;
-  if (!reach_daemon(handle, &attempt.connection)) return PAM_AUTHINFO_UNAVAIL;
+  if (!reach_daemon(handle, &attempt.connection, GREETING_LIMIT)) return PAM_AUTHINFO_UNAVAIL;
   int result = send_request(&attempt, user, &options) ? converse(&attempt) : PAM_AUTHINFO_UNAVAIL;
   hang_up(&attempt.connection);
+  forget_former(&attempt);
   if (options.is_verbose) pam_syslog(handle, LOG_DEBUG, "authentication ended with %d", result);
   return result;
 }

@@ -64,15 +64,21 @@ static bool is_daemon(pam_handle_t *handle, int descriptor) {
   return false;
 }
 
+static bool await_until(pam_handle_t *handle, struct connection *connection, struct incoming *message, moment deadline) {
+  enum reception reception = receive_message(handle, connection, message, deadline);
+  if (reception == NOTHING_YET) pam_syslog(handle, LOG_WARNING, "the daemon gives no answer");
+  return reception == RECEIVED;
+}
+
 static bool await_greeting(pam_handle_t *handle, struct connection *connection, moment deadline) {
   struct incoming message;
-  if (!await_message(handle, connection, &message, deadline)) return false;
+  if (!await_until(handle, connection, &message, deadline)) return false;
   if (message.kind == KIND_HELLO) return true;
   log_unexpected(handle, &message);
   return false;
 }
 
-bool reach_daemon(pam_handle_t *handle, struct connection *connection) {
+bool reach_daemon(pam_handle_t *handle, struct connection *connection, moment greeting_limit) {
   moment beginning = now();
   *connection = (struct connection){.descriptor = make_socket()};
   if (connection->descriptor < 0) {
@@ -81,7 +87,7 @@ bool reach_daemon(pam_handle_t *handle, struct connection *connection) {
   }
   if (!connect_until(connection->descriptor, beginning + CONNECTING_LIMIT)) {
     pam_syslog(handle, LOG_WARNING, "no daemon at %s: %m", OSTIARY_PAM_SOCKET);
-  } else if (is_daemon(handle, connection->descriptor) && await_greeting(handle, connection, beginning + GREETING_LIMIT)) {
+  } else if (is_daemon(handle, connection->descriptor) && await_greeting(handle, connection, beginning + greeting_limit)) {
     return true;
   }
   hang_up(connection);
@@ -150,9 +156,7 @@ enum reception receive_message(pam_handle_t *handle, struct connection *connecti
 
 bool await_message(pam_handle_t *handle, struct connection *connection, struct incoming *message, moment deadline) {
   moment silence = now() + SILENCE_LIMIT;
-  enum reception reception = receive_message(handle, connection, message, silence < deadline ? silence : deadline);
-  if (reception == NOTHING_YET) pam_syslog(handle, LOG_WARNING, "the daemon gives no answer");
-  return reception == RECEIVED;
+  return await_until(handle, connection, message, silence < deadline ? silence : deadline);
 }
 
 void log_unexpected(pam_handle_t *handle, const struct incoming *message) {

@@ -11,7 +11,10 @@ typedef long long moment;
 
 enum {
   CONNECTING_LIMIT = 1000,
-  GREETING_LIMIT = 2000,  // from the beginning on, with the connection
+  // From the beginning on, with the connection. A person waits for the question, and the password serves without the daemon.
+  GREETING_LIMIT = 2000,
+  // The same where a secret would be lost: the first login of a machine starts the daemon.
+  GREETING_LIMIT_OF_STORE = 7000,
   SILENCE_LIMIT = 2000,
   INCOMING_MAXIMUM = 512,
 };
@@ -24,7 +27,7 @@ struct connection {
 moment now(void);
 
 // Connects, looks who listens, and waits for the daemon's greeting. On false there is nothing to close.
-bool reach_daemon(pam_handle_t *handle, struct connection *connection);
+bool reach_daemon(pam_handle_t *handle, struct connection *connection, moment greeting_limit);
 void hang_up(struct connection *connection);
 
 // `passed` is a descriptor that goes along, or -1.

@@ -14,6 +14,7 @@ bool read_options(pam_handle_t *handle, int count, const char **words, struct op
       {"stash", &options->keeps_token},
       {"no-ask", &options->never_asks},
       {"no-terminal", &options->keeps_terminal},
+      {"remote", &options->asks_remotely},
       {"debug", &options->is_verbose},
   };
   enum { KNOWN_COUNT = sizeof known / sizeof known[0] };

@@ -8,6 +8,7 @@ struct options {
   bool keeps_token;     // stash: auth asks nothing and keeps the password for the session
   bool never_asks;      // no-ask: sensors alone
   bool keeps_terminal;  // no-terminal: the daemon does not get the person's terminal
+  bool asks_remotely;   // remote: a person at another machine is asked, too
   bool is_verbose;      // debug
 };
 

@@ -29,8 +29,9 @@ static void await_result(pam_handle_t *handle, struct connection *connection, co
 
 static void tell_daemon(pam_handle_t *handle, const struct options *options, const struct outgoing *message, moment limit) {
   struct connection connection;
-  if (!reach_daemon(handle, &connection)) return;
-  if (send_message(handle, &connection, message, -1)) await_result(handle, &connection, options, now() + limit);
+  moment deadline = now() + limit;
+  if (!reach_daemon(handle, &connection, GREETING_LIMIT_OF_STORE)) return;
+  if (send_message(handle, &connection, message, -1)) await_result(handle, &connection, options, deadline);
   hang_up(&connection);
 }
 

@@ -54,8 +54,18 @@ struct LeaseDocumentTests {
         let summary = LeaseDocument(Self.lease(.door("/usr/bin/door"), usesLeft: 1)).summary
         #expect(
             summary.hasPrefix(
-                "00000000000000ab: /usr/bin/git, through /usr/bin/door may sign “commits” until 2026-01-31"))
+                "00000000000000ab: /usr/bin/git, through /usr/bin/door may sign “commits” for any destination until "
+                    + "2026-01-31"))
         #expect(summary.hasSuffix(", 1 use left"))
+    }
+
+    @Test func `list and line say that a lease is for any destination, and not where it names some`() {
+        let there = LeaseSession(id: 7, terminal: "/dev/pts/3")
+        let (open, named) = (Self.lease(session: there), Self.lease(destinations: ["namespace:git"], session: there))
+        #expect(LeaseDocument(open).summary.contains(" “commits” for any destination until "))
+        #expect(LeaseDocument(named).summary.contains(" “commits” until "))
+        #expect(Self.list([open]).text().contains("any"))
+        #expect(Self.list([named]).text().contains("namespace:git") && !Self.list([named]).text().contains("any"))
     }
 
     @Test func `a lease of one session says in which terminal`() {

@@ -1,4 +1,5 @@
 import DoorSupport
+import OstiaryClient
 import SecretMemory
 import Testing
 
@@ -34,6 +35,16 @@ struct CredentialSecretTests {
         #expect(
             try again(token, account: "me")
                 == "username=me\npassword=a\npassword_expiry_utc=9\noauth_refresh_token=r\n")
+    }
+
+    @Test func `an item says in which form its secret is and when it ends, and nothing else of it`() throws {
+        let password = try #require(try secret("username=me\npassword=a\n"))
+        #expect(password.attributes == ["desc": .text("password"), "icmt": .text("")])
+        let token = try #require(try secret("username=me\npassword=a\npassword_expiry_utc=9\noauth_refresh_token=r\n"))
+        #expect(
+            token.attributes == ["desc": .text("credential in lines"), "icmt": .text("password_expiry_utc=9")])
+        let endless = try #require(try secret("username=me\npassword=a\noauth_refresh_token=r\n"))
+        #expect(endless.attributes == ["desc": .text("credential in lines"), "icmt": .text("")])
     }
 
     @Test func `another scheme is kept where git knows of it, and not for one use`() throws {

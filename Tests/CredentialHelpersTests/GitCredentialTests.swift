@@ -138,6 +138,46 @@ struct GitCredentialTests {
         #expect(Secret(read.answer()).text == Secret(credential.answer()).text)
     }
 
+    // MARK: the answer to a question
+
+    private static let state = "state[]=ostiary.item=00000000000000000000000000000000\n"
+
+    /// What git gets of kept lines at the second 100.
+    private func answer(_ capabilities: String, _ kept: String) throws -> String? {
+        guard
+            let lines = GitCredentialHelper.answer(
+                to: try parse(capabilities), try parse(kept), of: Data(count: 16), now: 100)
+        else { return nil }
+        return Secret(lines).text
+    }
+
+    @Test func `a credential that is not over goes to git with the state of its item, where git knows of states`()
+        throws
+    {
+        let kept = "username=me\npassword=t\npassword_expiry_utc=101\noauth_refresh_token=r\n"
+        #expect(try answer("", kept) == kept)
+        #expect(try answer("capability[]=state\n", kept) == "capability[]=state\n" + kept + Self.state)
+        let bearer = "authtype=Bearer\ncredential=c\npassword_expiry_utc=101\n"
+        #expect(try answer("", bearer) == nil)
+        #expect(try answer("capability[]=authtype\n", bearer) == "capability[]=authtype\n" + bearer)
+    }
+
+    @Test(arguments: [1, 99, 100])
+    func `of one that is over git gets the refresh token alone, and no state that would make another's secret ours`(
+        expiry: Int
+    ) throws {
+        let capabilities = "capability[]=authtype\ncapability[]=state\n"
+        let bearer = "authtype=Bearer\ncredential=c\n"
+        for secret in ["password=t\n", bearer, "password=t\n" + bearer] {
+            let kept = "username=me\n\(secret)password_expiry_utc=\(expiry)\n"
+            #expect(try answer(capabilities, kept) == nil)
+            let renewable = kept + "oauth_refresh_token=r\n"
+            for known in ["", capabilities] {
+                #expect(try answer(known, renewable) == "username=me\noauth_refresh_token=r\n")
+            }
+        }
+    }
+
     @Test func `no bytes trap the reader`() {
         var generator = SeededGenerator(seed: 20)
         let alphabet = Array("hostpaswrd=[]\n\r\u{0}\u{FF}0".utf8)

@@ -1,8 +1,8 @@
 import CommandFailures
+import DetachedThreads
 import DoorSupport
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 import UnixSocket
 
@@ -26,26 +26,38 @@ final class DoorListenerTests {
     }
 
     /// Serves until the test ends; each connection is answered with one byte.
-    private func serve(_ listener: DoorListener, limit: Int = 64, until end: DispatchSemaphore? = nil) {
+    private func serve(
+        _ listener: DoorListener, limit: Int = 64, until end: DispatchSemaphore? = nil,
+        ended: DispatchSemaphore? = nil
+    ) {
         Thread {
             do {
                 try listener.serve(limit: limit) { connection in
-                    do { try Array("x".utf8).withUnsafeBytes { try connection.send($0) } } catch {}
+                    DoorListenerTests.send(UInt8(ascii: "x"), on: connection)
                     end?.wait()
                 }
             } catch { Issue.record("\(error)") }
+            ended?.signal()
         }.start()
     }
 
+    /// The client may have gone.
+    private static func send(_ byte: UInt8, on connection: UnixSocket) {
+        do { try [byte].withUnsafeBytes { try connection.send($0) } } catch {}
+    }
+
     /// What comes first: a byte, or nothing when the connection is closed at once.
-    private func answer(of connection: UnixSocket) throws -> Int {
-        var byte = [UInt8](repeating: 0, count: 1)
-        return try byte.withUnsafeMutableBytes { buffer in
+    private func answer(of connection: UnixSocket) throws -> Int { try byte(from: connection) == nil ? 0 : 1 }
+
+    private func byte(from connection: UnixSocket) throws -> UInt8? {
+        var byte: [UInt8] = [0]
+        let count = try byte.withUnsafeMutableBytes { buffer -> Int in
             do throws(SystemCallError) { return try connection.receive(into: buffer, expecting: []).count } catch {
                 guard error.code == ECONNRESET else { throw error }
                 return 0
             }
         }
+        return count == 0 ? nil : byte[0]
     }
 
     @Test func `a new socket is the user's alone, and goes with the door`() throws {
@@ -127,17 +139,86 @@ final class DoorListenerTests {
         #expect(access(target, F_OK) != 0)
     }
 
-    @Test func `clients beyond the limit are closed, and there is room when one has left`() throws {
+    @Test func `a client beyond the limit waits, and is served when one leaves`() throws {
         let listener = try DoorListener.listen(at: path)
         let end = DispatchSemaphore(value: 0)
         serve(listener, limit: 2, until: end)
-        let held = [try UnixSocket.connect(to: path), try UnixSocket.connect(to: path)]
+        let held = try (0..<2).map { _ in try UnixSocket.connect(to: path) }
         #expect(try held.map { try answer(of: $0) } == [1, 1])
-        #expect(try answer(of: UnixSocket.connect(to: path)) == 0)
+        let waiting = try (0..<4).map { _ in try UnixSocket.connect(to: path) }
+        var watched = waiting.map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
+        #expect(poll(&watched, nfds_t(watched.count), 200) == 0, "none is served, and none is closed")
+        for client in waiting {
+            end.signal()
+            #expect(try answer(of: client) == 1)
+        }
+        for _ in 0..<2 { end.signal() }
+        listener.stop()
+    }
+
+    @Test func `a door that waits at its limit can be stopped, and tells whom it still serves`() throws {
+        let listener = try DoorListener.listen(at: path)
+        let (end, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        serve(listener, limit: 1, until: end, ended: ended)
+        let held = try UnixSocket.connect(to: path)
+        #expect(try answer(of: held) == 1)
+        let waiting = try UnixSocket.connect(to: path)
+        listener.stop()
+        #expect(ended.wait(timeout: .now() + 240) == .success)
+        #expect(listener.connections(stillServedAfter: .zero).count == 1)
         end.signal()
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try answer(of: UnixSocket.connect(to: path)) == 0 { try #require(ContinuousClock.now < deadline) }
-        for _ in 0..<8 { end.signal() }
+        #expect(listener.connections(stillServedAfter: .seconds(240)).isEmpty)
+        withExtendedLifetime(waiting) {}
+    }
+
+    @Test func `a client for which the system gives no thread is handed over with the reason`() throws {
+        let listener = try DoorListener.listen(at: path)
+        Thread {
+            DetachedThread.$areRefused.withValue(true) {
+                do {
+                    try listener.serve { _ in
+                        Issue.record("a client was served")
+                    } unserved: { connection, failure in
+                        DoorListenerTests.send(UInt8(-failure.code), on: connection)
+                    }
+                } catch { Issue.record("\(error)") }
+            }
+        }.start()
+        for _ in 0..<3 { #expect(try byte(from: UnixSocket.connect(to: path)) == 152) }
+        listener.stop()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can connect as another user"))
+    func `a client of another user is handed over with the reason`() throws {
+        let listener = try DoorListener.listen(at: path)
+        Thread {
+            do {
+                try listener.serve { _ in
+                    Issue.record("a client was served")
+                } unserved: { connection, failure in
+                    DoorListenerTests.send(UInt8(-failure.code), on: connection)
+                }
+            } catch { Issue.record("\(error)") }
+        }.start()
+        try #require(chmod(folder, 0o755) == 0)
+        try #require(chmod(path, 0o666) == 0)
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        process.arguments = [
+            "-c",
+            """
+            import os, socket, sys
+            os.chdir(sys.argv[1])
+            os.seteuid(65534)
+            client = socket.socket(socket.AF_UNIX)
+            client.connect("test.sock")
+            print(client.recv(1)[0])
+            """, folder,
+        ]
+        process.standardOutput = output
+        try process.run()
+        process.waitUntilExit()
+        #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "155\n")
         listener.stop()
     }
 

@@ -122,15 +122,17 @@ private struct PlayedKeys: KeyHolding {
 
     func keys() throws -> [HeldKey] { Self.held }
 
-    func sign(_ request: ClientSignature, with key: HeldKey) throws -> SSHSignature {
+    func sign(_ request: ClientSignature, with key: HeldKey, cancellation: Cancellation) throws -> SSHSignature {
         // The daemon finds its own words for the others.
         if key.isImported { _ = try ImportedKeyRules.question(about: request, with: key) }
         return Self.signature
     }
 
-    func sign(_ request: ClientSignature, withSecurityKey key: SSHPrivateKey) throws -> SSHSignature { Self.signature }
+    func sign(
+        _ request: ClientSignature, withSecurityKey key: SSHPrivateKey, cancellation: Cancellation
+    ) throws -> SSHSignature { Self.signature }
 
-    func confirm(_ reason: String, for connection: BoundConnection) throws {
+    func confirm(_ reason: String, for connection: BoundConnection, cancellation: Cancellation) throws {
         precondition(!reason.isEmpty, "a question without words")
     }
 }

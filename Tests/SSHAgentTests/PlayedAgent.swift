@@ -1,4 +1,5 @@
 import AccessControl
+import Cancellations
 import Crypto
 import Foundation
 import SSHAgent
@@ -188,12 +189,23 @@ final class PlayedKeys: KeyHolding, Sendable {
 
     private let held: [HeldKey]
     private let asked = Mutex(Asked())
+    private let questions = Mutex<[Cancellation]>([])
+    private let meanwhile: @Sendable (Cancellation) -> Void
     let declines: Bool
     let signature = SSHSignature(name: "ecdsa-sha2-nistp256", bytes: Data([1, 2, 3]))
 
-    init(_ held: [HeldKey] = [], declines: Bool = false) { (self.held, self.declines) = (held, declines) }
+    /// - Parameter meanwhile: happens while each question stands. It gets the question's cancellation, which is not obeyed: the person has answered at the
+    ///   same moment.
+    init(
+        _ held: [HeldKey] = [], declines: Bool = false,
+        meanwhile: @escaping @Sendable (Cancellation) -> Void = { _ in }
+    ) {
+        (self.held, self.declines, self.meanwhile) = (held, declines, meanwhile)
+    }
 
     var whatWasAsked: Asked { asked.withLock { $0 } }
+    /// Of all questions, in their order.
+    var cancellations: [Cancellation] { questions.withLock { $0 } }
 
     struct Declined: Error {}
 
@@ -202,30 +214,38 @@ final class PlayedKeys: KeyHolding, Sendable {
         return held
     }
 
-    func sign(_ request: ClientSignature, with key: HeldKey) throws -> SSHSignature {
+    private func answer(_ question: Cancellation) throws {
+        questions.withLock { $0.append(question) }
+        meanwhile(question)
+        guard !declines else { throw Declined() }
+    }
+
+    func sign(_ request: ClientSignature, with key: HeldKey, cancellation: Cancellation) throws -> SSHSignature {
         // The daemon finds its own words for the others.
         let words = try key.isImported ? ImportedKeyRules.question(about: request, with: key) : ""
         asked.withLock { asked in
             asked.signatures.append(key.name)
             asked.words.append(words)
         }
-        guard !declines else { throw Declined() }
+        try answer(cancellation)
         return signature
     }
 
-    func sign(_ request: ClientSignature, withSecurityKey key: SSHPrivateKey) throws -> SSHSignature {
+    func sign(
+        _ request: ClientSignature, withSecurityKey key: SSHPrivateKey, cancellation: Cancellation
+    ) throws -> SSHSignature {
         asked.withLock { $0.signatures.append("security key \(key.publicKey.application ?? "")") }
-        guard !declines else { throw Declined() }
+        try answer(cancellation)
         return signature
     }
 
-    func confirm(_ reason: String, for connection: BoundConnection) throws {
+    func confirm(_ reason: String, for connection: BoundConnection, cancellation: Cancellation) throws {
         asked.withLock { $0.confirmations.append(reason) }
-        guard !declines else { throw Declined() }
+        try answer(cancellation)
     }
 }
 
-/// An agent without a socket, whose clock a test moves.
+/// An agent without a socket, whose clocks a test moves. That for certificates begins at 1,000,000 seconds.
 final class PlayedAgent: Sendable {
     private let seconds = Mutex(1000)
     private let notes = Mutex<[String]>([])
@@ -238,7 +258,8 @@ final class PlayedAgent: Sendable {
         core = AgentCore(
             added: AddedKeys { .seconds(place.agent?.seconds.withLock { $0 } ?? 0) },
             lock: AgentLock { duration in place.agent?.waits.withLock { $0.append(duration) } }, lifetime: lifetime,
-            hostName: { _ in hostName }, time: { 1_000_000 },
+            hostName: { _ in hostName },
+            time: { UInt64(999_000 + (place.agent?.seconds.withLock { $0 } ?? 0)) },
             note: { text in place.agent?.notes.withLock { $0.append(text) } })
         place.agent = self
     }
@@ -254,9 +275,11 @@ final class PlayedAgent: Sendable {
     var whatWasWaited: [Duration] { waits.withLock { $0 } }
 
     func session(
-        _ held: PlayedKeys? = nil, upstream: UpstreamAgent? = nil, clientMayForward: Bool = false
+        _ held: PlayedKeys? = nil, upstream: UpstreamAgent? = nil, clientMayForward: Bool = false,
+        cancellation: Cancellation = Cancellation()
     ) -> AgentSession {
-        AgentSession(core, held: held, upstream: upstream, clientMayForward: clientMayForward)
+        AgentSession(
+            core, held: held, upstream: upstream, clientMayForward: clientMayForward, cancellation: cancellation)
     }
 }
 

@@ -108,6 +108,21 @@ struct SecurityKeyTests {
         #expect(keys.whatWasAsked.signatures.count == 1)
     }
 
+    @Test(arguments: StandingQuestionTests.Change.allCases, [false, true])
+    func `a signature that comes back after a lock, or after the end of its key, is not given out`(
+        change: StandingQuestionTests.Change, confirms: Bool
+    ) throws {
+        let keys = PlayedKeys(meanwhile: { [agent, key] _ in change.happen(to: key, of: agent) })
+        var session = agent.session(keys)
+        let limits = PlayedConstraint.lifetime(10) + (confirms ? PlayedConstraint.confirmation : Data())
+        #expect(try add(&session, key, Self.provider("internal") + limits) == .success)
+        #expect(session.sign(key, PlayedData.login(key, hostKey: a.key)) == .failure)
+        // After the question of `-c` the security key itself is not asked.
+        #expect(keys.whatWasAsked.confirmations.count == (confirms ? 1 : 0))
+        #expect(keys.whatWasAsked.signatures.count == (confirms ? 0 : 1))
+        #expect(agent.whatWasNoted.last?.hasSuffix("\(change.refusal)") == true, "\(agent.whatWasNoted)")
+    }
+
     @Test func `a website's key, a library's and one without Ostiary are refused with the reason`() throws {
         let website = try Self.key("example.org")
         var session = agent.session(PlayedKeys())

@@ -165,6 +165,39 @@ final class UpstreamTests {
         #expect(other.listed().isEmpty)
     }
 
+    /// Another agent that takes one request, lets `act` happen, and answers with a signature.
+    private func answerOnce(at listener: UnixSocket, after act: @escaping @Sendable () -> Void) {
+        let serving = Thread {
+            guard let connection = try? listener.accept() else { return }
+            var request = [UInt8](repeating: 0, count: 4096)
+            // All of it, since a connection that ends with unread bytes loses the answer, too. It was sent as one.
+            let count = try? request.withUnsafeMutableBytes {
+                try connection.receive(into: $0, expecting: []).count
+            }
+            guard count != nil else { return }
+            act()
+            // The number of a signature, without one.
+            try? Data([0, 0, 0, 1, 14]).withUnsafeBytes { try connection.send($0) }
+        }
+        serving.start()
+    }
+
+    @Test(arguments: [false, true]) func `a signature that the other agent makes during a lock is not given out`(
+        unlocks: Bool
+    ) throws {
+        let slow = folder + "/slow"
+        let listener = try UnixSocket.listen(at: slow)
+        answerOnce(at: listener) { [agent] in
+            var other = agent.session()
+            _ = other.lock("secret")
+            if unlocks { _ = other.unlock("secret") }
+        }
+        var session = agent.session(upstream: UpstreamAgent(path: slow, cancellation: cancellation))
+        #expect(session.sign(try PlayedKey().publicKey, Data([1])) == .failure)
+        #expect(agent.core.lock.isLocked != unlocks)
+        #expect(agent.whatWasNoted == ["The other agent's signature was not given out: \(UseRefusal.locked)"])
+    }
+
     @Test func `without the other agent own keys go on, and its keys fail`() throws {
         let (own, other) = (try PlayedKey(), try PlayedKey())
         try addForeign(other)

@@ -119,7 +119,7 @@ def look_at_callers(machine: Machine) -> None:
     said = machine.root.output(f"{as_account('ostiary')} {PROGRAMS}/ask-identity {' '.join(numbers)}").splitlines()
     own = machine.root.output("cd /proc/1/ns && stat -L -c '%n %i' mnt pid user")
     for (place, (links, spaces, path)), line in zip(FACTS.items(), said, strict=True):
-        facts = re.fullmatch(r"\d+ known user=(\d+) group=\d+ login=-?\d+ links=(\d+) passed=(\S*) maps=(\S+) mnt=(\d+) pid=(\d+) user=(\d+) cgroup=(\S*) (.*)", line)
+        facts = re.fullmatch(r"\d+ known user=(\d+) real=\1 group=\d+ login=-?\d+ links=(\d+) passed=(\S*) maps=(\S+) mnt=(\d+) pid=(\d+) user=(\d+) cgroup=(\S*) (.*)", line)
         expect(facts, f"{place}: {line}")
         others = [name for name, number in zip(("mnt", "pid", "user"), facts.group(5, 6, 7)) if f"{name} {number}" not in own]
         expect_equal(facts[1], machine.root.output(f"id -u {NAME}"))

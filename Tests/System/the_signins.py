@@ -4,6 +4,7 @@ import time
 
 import two_users
 from checks import Checks, expect, expect_equal
+from console import Person
 from machine import Machine
 from two_users import ADA, EVE, PASSCODES, is_unlocked, persons
 
@@ -84,7 +85,39 @@ def remote(checks: Checks, machine: Machine) -> None:
         eve.typed("ostiary lock")
         screen = machine.person.typed(SSH.format("keyboard-interactive"), (("[Pp]assword", password),))
         expect('"unlocked" : false' in screen, screen[-600:])
+    remote_passwords(checks, machine)
     root.run("kill $(cat /run/sshd/test.pid)")
+
+
+def remote_passwords(checks: Checks, machine: Machine) -> None:
+    """Eve's password is not her passcode, as most people's. sshd answers every question of a login by password with it."""
+    eve, root = machine.other_person, machine.root
+    password = "eve over the network"
+    unlock = ("ostiary unlock", (("Passcode", PASSCODES[EVE]),))
+    root.output(f"echo 'eve:{password}' | chpasswd")
+    use_profiles(machine, "ostiary")
+    try:
+        for method in ("password", "keyboard-interactive"):
+            with checks.check(f"with the profile a login by {method} takes the account's password, and costs no try of the passcode"):
+                eve.typed("ostiary lock")
+                eve.typed(*unlock)
+                machine.person.typed(SSH.format(method), (("[Pp]assword", f"{password}\n"),))
+                expect_equal(wrong_passcodes(eve), 0)
+        with checks.check("where a line is for remote persons, a login by password succeeds too, and costs one"):
+            root.output("sed -i '/pam_ostiary.so/s/$/ remote/' /etc/pam.d/common-auth")
+            machine.person.typed(SSH.format("password"), (("password", f"{password}\n"),))
+            expect_equal(wrong_passcodes(eve), 1)
+    finally:
+        root.output("sed -i '/pam_ostiary.so/s/ remote$//' /etc/pam.d/common-auth")
+        use_profiles(machine, "ostiary-store")
+        root.output(f"echo 'eve:{PASSCODES[EVE].strip()}' | chpasswd")
+        # Logins try her password as the passcode again.
+        eve.typed("ostiary lock")
+        eve.typed(*unlock)
+
+
+def wrong_passcodes(person: Person) -> int:
+    return person.document("ostiary status --json")["passcode"]["failedAttempts"]
 
 
 def changes(checks: Checks, machine: Machine) -> None:
@@ -115,8 +148,14 @@ def sudo(checks: Checks, machine: Machine) -> None:
 
     with checks.check("the passcode is enough"):
         sudo_with(("Passcode", PASSCODES[ADA]))
+    with checks.check("a locked account is not asked for the passcode, and its password is refused"):
+        root.output("passwd -l ada")
+        try:
+            ada.typed("sudo -k; sudo id -un", (SUDO_PASSWORD,) * 3, status=1)
+        finally:
+            root.output("passwd -u ada")
     with checks.check("after wrong passcodes it asks for the password"):
-        sudo_with(*((("Passcode", "wrong horse 9\n"),) * 3), SUDO_PASSWORD)
+        sudo_with(*(("Passcode", f"wrong horse {number}\n") for number in range(3)), SUDO_PASSWORD)
     with checks.check("where the daemon hangs it asks for the password, soon"):
         number = root.output("systemctl show -p MainPID --value ostiaryd.service")
         root.output(f"kill -STOP {number}")

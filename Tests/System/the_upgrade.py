@@ -13,6 +13,11 @@ LOOP = "/usr/local/libexec/system-test/call-in-loop"
 REGISTRATION = "/etc/ostiary/apps.d/ostiary.conf"
 #: A place in the machine in the box.
 ASIDE = "/root/ostiary.conf"
+FOLDER = "/etc/ostiary"
+SETTINGS = f"{FOLDER}/ostiaryd.conf"
+ROOTS_PROGRAM, ROOTS_REGISTRATION = "/usr/local/bin/of-root", f"{FOLDER}/apps.d/org.example.of-root.conf"
+#: A package of somebody else registers its program, too.
+NEIGHBOUR, NEIGHBOURS_REGISTRATION = "/root/neighbour", f"{FOLDER}/apps.d/neighbour.conf"
 #: It needs no unlocked store.
 CALL = "ostiary right list"
 LEAST_CALLS = 20
@@ -72,29 +77,46 @@ def upgrade(checks: Checks, machine: Machine) -> None:
 
 def remove(checks: Checks, machine: Machine, short: bool) -> None:
     root = machine.root
+    with checks.check("root writes settings and registers a program, and another package registers its own"):
+        root.output(f"echo 'finger.on-terminals = any' > {SETTINGS}")
+        root.output(f"install -m 755 /usr/bin/true {ROOTS_PROGRAM}")
+        root.output(f"ostiary app register {ROOTS_PROGRAM} --id org.example.of-root --setgid of-root")
+        install_neighbour(machine)
     with checks.check("removal with a profile of PAM on leaves sudo, login and passwd as they were before"):
         root.output("DEBIAN_FRONTEND=noninteractive pam-auth-update --package --enable ostiary ostiary-store")
         root.output(f"{APT} remove ostiary libpam-ostiary", 300)
         expect(root.run("grep -r pam_ostiary /etc/pam.d")[0] != 0, "a stack names the module")
         machine.person.send("exit\n")
         machine.person.log_in(ADA, "ada at the console")
-    with checks.check("nothing of it runs or listens, and the stores are there"):
+    with checks.check("nothing of it runs or listens, and the stores and root's files are there"):
         expect_equal(root.run("pgrep -a -f ^/usr/libexec/ostiary")[1], "")
         expect_equal(root.run("ss -xl 2> /dev/null | grep /run/ostiary; ls /run/ostiary/*.socket /run/ostiary/helpers/*.socket 2> /dev/null")[1], "")
         root.output("test -e /var/lib/ostiary && test $(ls /var/lib/ostiary | wc -l) -gt 0")
+        root.output(f"ls {SETTINGS} {ROOTS_REGISTRATION}")
         # Other parts' commands may have ended with an error.
         expect_equal(root.run("systemctl --failed --no-legend | grep ostiary")[1], "")
-    if short:
-        return
-    with checks.check("installed again it finds the stores"):
-        install(machine, NEXT)
-        expect("2fa" in machine.person.typed("ostiary right list"), "another store")
-    with checks.check("purge leaves the accounts and nothing else"):
+    if not short:
+        with checks.check("installed again it finds the stores"):
+            install(machine, NEXT)
+            expect("2fa" in machine.person.typed("ostiary right list"), "another store")
+    with checks.check("purge leaves the accounts, what another package brought, and nothing else"):
         root.output(f"{APT} purge ostiary libpam-ostiary '?name(^ostiary)'", 300)
+        expect_equal(root.output(f"find {FOLDER} ! -type d"), NEIGHBOURS_REGISTRATION)
+        root.output("dpkg --purge neighbour")
         left = root.run("find / -xdev -iname '*ostiary*' -not -path '/var/lib/system-test/*' -not -path '/proc/*' -not -path '/sys/*' "
                         "-not -path '/home/*' -not -path '/var/log/*' -not -path '/usr/local/*' -not -path '/var/lib/systemd/*' -not -path '/run/*' -not -path '/var/cache/apparmor/*' 2> /dev/null")[1]
         expect_equal(left, "")
         root.output("getent passwd ostiary")
+    if short:
+        return
     with checks.check("installed after a purge it finds no store"):
         install(machine, NEXT)
         expect("2fa" not in machine.person.typed("ostiary right list"), "a store survived")
+
+
+def install_neighbour(machine: Machine) -> None:
+    control = "Package: neighbour\\nVersion: 1\\nArchitecture: all\\nMaintainer: Nobody <nobody@example.org>\\nDescription: registers a program\\n"
+    registration = "application-id = org.example.neighbour\\npath = /usr/bin/false\\n"
+    for file, text in (("DEBIAN/control", control), ("DEBIAN/conffiles", f"{NEIGHBOURS_REGISTRATION}\\n"), (NEIGHBOURS_REGISTRATION[1:], registration)):
+        machine.root.output(f"install -D -m 644 /dev/null {NEIGHBOUR}/{file} && printf '{text}' > {NEIGHBOUR}/{file}")
+    machine.root.output(f"dpkg-deb --root-owner-group --build {NEIGHBOUR} {NEIGHBOUR}.deb && dpkg --install {NEIGHBOUR}.deb")

@@ -153,6 +153,10 @@ package struct Examination {
     private func displayAdvice(_ refusal: DisplayRefusal) -> String {
         if refusal == .notInstalled { return "Install ostiary-sheet. In Debian it is a package of its own." }
         guard configuration.helpers.display == nil else {
+            if refusal == .noCookies {
+                return "Log out and in again, so that /etc/X11/Xsession.d/95ostiary-sheet copies them, or take a "
+                    + "Wayland session. With prompt.terminal = any in ostiaryd.conf Ostiary asks on terminal windows, too."
+            }
             return "Log in on the desktop of this machine. Elsewhere Ostiary asks on a terminal where you logged in."
         }
         return "Log in on the desktop, and give its variables to the user manager: `systemctl --user "

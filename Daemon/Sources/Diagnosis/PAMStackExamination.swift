@@ -204,7 +204,7 @@ enum PAMStackWarning: Hashable {
 }
 
 extension PAMModuleLine {
-    private static let options: Set = ["stash", "no-ask", "no-terminal", "debug"]
+    private static let options: Set = ["stash", "no-ask", "no-terminal", "remote", "debug"]
     /// Modules that check or change a password. A sign-in may pass over them.
     private static let ofPasswords = [
         "pam_unix.so", "pam_sss.so", "pam_ldap.so", "pam_krb5.so", "pam_winbind.so", "pam_systemd_home.so",

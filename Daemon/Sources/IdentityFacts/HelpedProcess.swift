@@ -116,6 +116,15 @@ final class HelpedProcess: HeldProcess {
     func userID() throws(FactFailure) -> UInt32 { try look(renewing: false).userID }
 
     /// Each process may read it of every other one, unless `/proc` hides it (`hidepid`). The helper reads it then.
+    func realUserID() throws(FactFailure) -> UInt32 {
+        do throws(FactFailure) { return try folder.realUserID() } catch {
+            guard error != .unreadable else { throw error }
+        }
+        guard let user = try look(renewing: true).realUserID else { throw .refused }
+        return user
+    }
+
+    /// As the real user.
     func realGroupID() throws(FactFailure) -> UInt32 {
         do throws(FactFailure) { return try folder.realGroupID() } catch {
             guard error != .unreadable else { throw error }
@@ -124,7 +133,7 @@ final class HelpedProcess: HeldProcess {
         return group
     }
 
-    /// As the real group. Where neither the daemon nor the helper may read it, nobody is to be taken for a process that no login began.
+    /// As the real user. Where neither the daemon nor the helper may read it, nobody is to be taken for a process that no login began.
     func loginUserID() throws(FactFailure) -> UInt32? {
         do throws(FactFailure) { return try folder.loginUserID() } catch {
             guard error != .unreadable else { throw error }

@@ -8,8 +8,8 @@ package struct ProcessLook: Sendable {
     package let processNamespace, userNamespace: UInt64
     /// Effective.
     package let userID: UInt32
-    /// Nil where the helper did not read it.
-    package let realGroupID: UInt32?
+    /// Nil where the helper did not read them.
+    package let realUserID, realGroupID: UInt32?
     /// Nil where the helper did not read it, and where the kernel keeps none.
     package let login: Login?
     /// The number of the mount on which the executed file lies; nil if the kernel does not tell it.
@@ -69,7 +69,7 @@ enum IdentityAnswer: Sendable {
     case failure(FactFailure)
 
     /// Bytes of an answer about a process, before the path.
-    private static let headByteCount = 96
+    private static let headByteCount = 100
     private static let pathByteCount = 4095
     private static let namesakeByteCount = 12
     /// The most bytes of an answer.
@@ -99,7 +99,8 @@ enum IdentityAnswer: Sendable {
         let path = bytes[headByteCount...]
         guard !path.isEmpty, UInt64(path.count) == number(bytes, 76, 2), !path.contains(0), number(bytes, 78, 2) == 0,
             let passed = passed(bytes[2], descriptors), takesDescriptors || descriptors.isEmpty && bytes[3] == 0,
-            let realGroup = known(1, 88, bytes), let login = known(2, 92, bytes), bytes[3] < 4
+            let realGroup = known(1, 88, bytes), let realUser = known(1, 96, bytes),
+            let login = known(2, 92, bytes), bytes[3] < 4
         else { return nil }
         let mount = number(bytes, 80, 8)
         return .look(
@@ -107,7 +108,7 @@ enum IdentityAnswer: Sendable {
                 file: ExecutedFile(
                     device: number(bytes, 8, 8), inode: number(bytes, 16, 8), isDeleted: number(bytes, 24, 4) == 0),
                 processNamespace: number(bytes, 56, 8), userNamespace: number(bytes, 64, 8),
-                userID: UInt32(number(bytes, 72, 4)), realGroupID: realGroup,
+                userID: UInt32(number(bytes, 72, 4)), realUserID: realUser, realGroupID: realGroup,
                 login: login.map { Login(userID: $0 == .max ? nil : $0) }, mount: mount == 0 ? nil : mount,
                 path: String(validating: path, as: UTF8.self),
                 maps: passed[0], status: passed[1], controlGroups: passed[2]))

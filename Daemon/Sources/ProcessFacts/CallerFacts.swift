@@ -73,6 +73,9 @@ public protocol HeldProcess: AnyObject, Sendable {
     /// Its effective user.
     func userID() throws(FactFailure) -> UInt32
 
+    /// Its real user. The user that a setuid file gives is the effective one.
+    func realUserID() throws(FactFailure) -> UInt32
+
     /// Its real group. The group that a setgid file gives is the effective one.
     func realGroupID() throws(FactFailure) -> UInt32
 

@@ -21,6 +21,17 @@ package enum ControlGroups {
             }
     }
 
+    /// The display managers that may ask for a finger: their greeter's session has the class `greeter`.
+    private static let displayManagers = ["gdm", "gdm3", "greetd", "lightdm", "sddm"]
+
+    /// Whether the process runs in the service of a display manager, as a process that signs somebody in at a greeter does until their session
+    /// begins. Root alone puts processes there.
+    package static func areOfDisplayManager(_ text: String) -> Bool {
+        let groups = groups(in: text)
+        return !groups.isEmpty
+            && groups.allSatisfy { group in displayManagers.contains { group == "/system.slice/\($0).service" } }
+    }
+
     /// The user below whose slice the process runs, whoever's its account is: `su` and `sudo` stay in the group of the person who runs them.
     /// Nil for a process of the machine. Root alone moves a process out of a user's slice.
     package static func user(in text: String) -> UInt32? {

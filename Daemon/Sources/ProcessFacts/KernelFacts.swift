@@ -92,6 +92,8 @@ private final class KernelProcess: HeldProcess {
 
     func userID() throws(FactFailure) -> UInt32 { try folder.userID() }
 
+    func realUserID() throws(FactFailure) -> UInt32 { try folder.realUserID() }
+
     func realGroupID() throws(FactFailure) -> UInt32 { try folder.realGroupID() }
 
     func loginUserID() throws(FactFailure) -> UInt32? { try folder.loginUserID() }

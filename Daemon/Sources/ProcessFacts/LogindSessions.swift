@@ -15,6 +15,9 @@ public protocol SessionRecords: Sendable {
     /// Whether the process runs in the session of a greeter, such as that of GDM, which is in the foreground of a seat of this machine.
     func isOfShownGreeter(_ processID: Int32) -> Bool
 
+    /// Whether the seats of this machine show nothing but one greeter, and its display manager shows none elsewhere.
+    func isGreeterAlone() -> Bool
+
     /// The user's session in the foreground of a seat; nil without one.
     func desktop(of userID: UInt32) -> ForegroundSession?
 
@@ -41,6 +44,7 @@ extension SessionRecords {
     }
 
     public func isOfShownGreeter(_ processID: Int32) -> Bool { false }
+    public func isGreeterAlone() -> Bool { false }
     public func desktop(of userID: UInt32) -> ForegroundSession? { nil }
     public func hasLogin(of userID: UInt32, on line: String) -> Bool { false }
 }
@@ -200,9 +204,29 @@ public struct LogindSessions: SessionRecords {
             guard let connection = try connection(), let session = try session(ofProcess: processID, connection) else {
                 return false
             }
-            let state = try state(of: session, connection)
-            return state.sessionClass == "greeter" && state.isRemote == false && state.isActive == true
-                && state.seat?.isEmpty == false
+            return try state(of: session, connection).isShownGreeter
+        } catch { return false }
+    }
+
+    /// A person at another seat, or at another machine, may have chosen the user who touches the sensor here. LightDM does not say that its greeter
+    /// is at another machine (XDMCP, VNC): the greeter's account has another greeter then, without a seat.
+    public func isGreeterAlone() -> Bool {
+        do throws(BusError) {
+            guard let connection = try connection() else { return false }
+            let listed = try allSessions(connection)
+            var shown: [SessionState] = []
+            for session in listed where !session.seat.isEmpty {
+                guard let state = try stateIfThere(of: session.path, connection), state.isActive != false else {
+                    continue
+                }
+                shown.append(state)
+            }
+            guard shown.count == 1, let greeter = shown.first, greeter.isShownGreeter else { return false }
+            for session in listed where session.seat.isEmpty && session.userID == greeter.userID {
+                guard let state = try stateIfThere(of: session.path, connection) else { continue }
+                if state.sessionClass == "greeter", state.phase != "closing" { return false }
+            }
+            return true
         } catch { return false }
     }
 
@@ -304,6 +328,10 @@ public struct LogindSessions: SessionRecords {
 
         /// A greeter's or a service's session is nobody's, and one that is closing has only programs that were left behind.
         var isOfPerson: Bool { sessionClass?.hasPrefix("user") == true && phase != nil && phase != "closing" }
+
+        var isShownGreeter: Bool {
+            sessionClass == "greeter" && isRemote == false && isActive == true && seat?.isEmpty == false
+        }
 
         func isForeground(of userID: UInt32) -> Bool {
             self.userID == userID && isRemote == false && isActive == true && seat?.isEmpty == false

@@ -78,15 +78,21 @@ package struct ProcessFolder: Sendable {
         return Array(text[..<count])
     }
 
-    /// The real group of the process: the first number behind `Gid:` (proc_pid_status(5)). The kernel writes no line end of the process's name
-    /// into that file.
-    package func realGroupID() throws(FactFailure) -> UInt32 {
+    /// The real user of the process.
+    package func realUserID() throws(FactFailure) -> UInt32 { try realNumber("Uid:\t") }
+
+    /// The real group of the process.
+    package func realGroupID() throws(FactFailure) -> UInt32 { try realNumber("Gid:\t") }
+
+    /// The first number behind `Uid:` or `Gid:` (proc_pid_status(5)), which is the real one. The kernel writes no line end of the process's
+    /// name into that file.
+    private func realNumber(_ key: String) throws(FactFailure) -> UInt32 {
         let text = String(decoding: try text("status", shorterThan: Self.groupsByteCount), as: UTF8.self)
-        let line = text.split(separator: "\n").first { $0.hasPrefix("Gid:\t") }
-        guard let group = line?.split(separator: "\t").dropFirst().first.flatMap({ UInt32($0) }) else {
+        let line = text.split(separator: "\n").first { $0.hasPrefix(key) }
+        guard let number = line?.split(separator: "\t").dropFirst().first.flatMap({ UInt32($0) }) else {
             throw .unreadable
         }
-        return group
+        return number
     }
 
     /// The user whose login began the process; nil for none.

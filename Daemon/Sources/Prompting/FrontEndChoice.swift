@@ -24,6 +24,8 @@ struct FrontEndChoice {
     var hasSensors = false
     /// Whether a sensor may be used on the terminal.
     var isTerminalForSensors = true
+    /// Whether a sensor may be used beside a dialog.
+    var isDialogForSensors = true
     /// Why the configured pinentry must not be started; nil when it may be, or when none is configured.
     let pinentryDistrust: ProgramDistrust?
     /// The display for a sheet, looked for only when no way before the sheet works.
@@ -46,7 +48,7 @@ struct FrontEndChoice {
         for frontEnd in order {
             switch frontEnd {
             case .terminal:
-                if verifiedTerminal != nil, isTyped || isTerminalForSensors { return .success(.terminal) }
+                if verifiedTerminal != nil { return .success(.terminal) }
             case .pinentry: if let options = pinentryOptions { return .success(.pinentry(options)) }
             case .sheet:
                 switch findDisplay() {
@@ -64,9 +66,9 @@ struct FrontEndChoice {
     }
 
     /// The configured ways in their order. A way that drops the sensors would have the person type what a touch could prove, so the
-    /// ways that show them come first.
+    /// ways that show them come first. Where nothing can be typed, they are the only ones.
     private var order: [PromptConfiguration.FrontEnd] {
-        let ways = configuration.frontEnds
+        let ways = configuration.frontEnds.filter { isTyped || showsSensors($0) }
         return hasSensors ? ways.filter(showsSensors) + ways.filter { !showsSensors($0) } : ways
     }
 
@@ -75,7 +77,7 @@ struct FrontEndChoice {
         case .terminal: isTerminalForSensors
         // It does not report when it is visible.
         case .pinentry: false
-        case .sheet, .vt: true
+        case .sheet, .vt: isDialogForSensors
         }
     }
 

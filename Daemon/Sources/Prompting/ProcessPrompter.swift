@@ -82,6 +82,7 @@ public struct ProcessPrompter: PlacingPrompter {
             isTyped: question.kind.isTyped, isUnproved: question.isUnproved,
             isLoginTerminal: isLogin, hasSensors: !question.sensors.isEmpty && sensorRefusal == nil,
             isTerminalForSensors: question.sensors.contains { isTerminal(for: $0, isLogin: isLogin) },
+            isDialogForSensors: question.sensors.contains { isDialog(for: $0, of: caller) },
             pinentryDistrust: configuration.pinentryPath.flatMap(distrust),
             findDisplay: {
                 findDisplay().map { found in
@@ -92,7 +93,10 @@ public struct ProcessPrompter: PlacingPrompter {
         return choice.choose().map { frontEnd in
             let armsSensors = frontEnd.tellsWhenShown && sensorRefusal == nil
             let armed = question.sensors.indices.filter { index in
-                armsSensors && (!frontEnd.usesTerminal || isTerminal(for: question.sensors[index], isLogin: isLogin))
+                let sensor = question.sensors[index]
+                return armsSensors
+                    && (frontEnd.usesTerminal
+                        ? isTerminal(for: sensor, isLogin: isLogin) : isDialog(for: sensor, of: caller))
             }
             let request = PromptRequest(
                 question: question.keepingSensors(armed),
@@ -145,12 +149,21 @@ public struct ProcessPrompter: PlacingPrompter {
     /// Whether the sensor may wait beside a question on a terminal. A finger is not aimed at a window: a program could put its
     /// question on a terminal that nobody looks at. A face is not even shown on purpose, so it has a setting of its own.
     private func isTerminal(for sensor: PromptSensor, isLogin: Bool) -> Bool {
-        let policy = sensor.kind == .face ? configuration.facePolicy : configuration.fingerPolicy
-        return switch policy {
+        switch policy(of: sensor) {
         case .any: true
         case .login: isLogin
         case .never: false
         }
+    }
+
+    /// Whether the sensor may wait beside a question in a dialog. A hidden `sudo` has its question shown there, too, and the next touch may
+    /// be meant for something else.
+    private func isDialog(for sensor: PromptSensor, of caller: PromptCaller) -> Bool {
+        !caller.needsLoginForSensors || policy(of: sensor) == .any
+    }
+
+    private func policy(of sensor: PromptSensor) -> TerminalPolicy {
+        sensor.kind == .face ? configuration.facePolicy : configuration.fingerPolicy
     }
 
     /// How a program without a terminal is asked for a passcode now, or why that is impossible.

@@ -33,6 +33,9 @@ public struct PromptCaller: Sendable {
     public let terminal: SharedDescriptor?
     /// The terminfo name of the terminal, according to the caller.
     public let terminalType: TerminalType
+    /// Whether sensors wait for it on the terminal of a login alone, and in no dialog, unless the settings let them wait on any terminal: a
+    /// program of the person may have begun a sign-in where nobody looks.
+    public let needsLoginForSensors: Bool
 
     /// The program for which waiting questions and cooldowns are counted.
     public var asker: ProgramOfOwner { ProgramOfOwner(owner: owner, program: program) }
@@ -40,7 +43,7 @@ public struct PromptCaller: Sendable {
     public init(
         processID: Int32, process: (any HeldProcess)?, userID: UInt32, owner: OwnerID? = nil, program: ExactName,
         application: String? = nil, label: ProgramLabel? = nil, door: PromptDoor? = nil, terminal: SharedDescriptor?,
-        terminalType: TerminalType = .vt100
+        terminalType: TerminalType = .vt100, needsLoginForSensors: Bool = false
     ) {
         self.processID = processID
         self.process = process
@@ -52,5 +55,6 @@ public struct PromptCaller: Sendable {
         self.door = door
         self.terminal = terminal
         self.terminalType = terminalType
+        self.needsLoginForSensors = needsLoginForSensors
     }
 }

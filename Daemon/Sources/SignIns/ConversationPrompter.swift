@@ -17,6 +17,8 @@ final class ConversationPrompter: Prompter {
         /// Nil when it has ended.
         let process: (any HeldProcess)?
         let isAdministrator: Bool
+        /// Whether the process is a service of the machine, and no program that a user runs.
+        let isOfMachine: Bool
     }
 
     private let dialog: SignInDialog
@@ -62,7 +64,7 @@ final class ConversationPrompter: Prompter {
 
     private func put(_ question: PromptQuestion, _ caller: PromptCaller, _ live: LiveQuestion) -> PromptOutcome {
         guard caller.terminal != nil, !query.isRemote else { return converse(question, live) }
-        let outcome = prompter.ask(question, on: caller.asking(subject.userID), live: live)
+        let outcome = prompter.ask(question, on: caller.asking(subject), live: live)
         guard Self.foundNoPlace(outcome), query.mayAsk else { return outcome }
         return converse(question, live)
     }
@@ -159,9 +161,10 @@ final class ConversationPrompter: Prompter {
 
 extension PromptCaller {
     /// The same process, which asks another user than its own: root's programs ask the person.
-    fileprivate func asking(_ userID: UInt32) -> PromptCaller {
+    fileprivate func asking(_ subject: ConversationPrompter.Subject) -> PromptCaller {
         PromptCaller(
-            processID: processID, process: process, userID: userID, owner: owner, program: program,
-            application: application, door: door, terminal: terminal, terminalType: terminalType)
+            processID: processID, process: process, userID: subject.userID, owner: owner, program: program,
+            application: application, door: door, terminal: terminal, terminalType: terminalType,
+            needsLoginForSensors: !subject.isOfMachine)
     }
 }

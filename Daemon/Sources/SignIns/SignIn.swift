@@ -28,6 +28,9 @@ struct SignIn: Sendable {
 
     private var rights: SignInRights { SignInRights(userID: peer.userID, users: parts.users) }
 
+    /// Whether a service of the machine asks, such as `login`. Any other program may ask where nobody looks.
+    private var isOfMachine: Bool { rights.isAdministrator && userBehind == nil }
+
     func answer(to request: ModuleMessage, _ terminal: SharedDescriptor?) -> SignInAnswer {
         switch request {
         case .authenticate(let query): authenticate(query, terminal)
@@ -123,12 +126,16 @@ struct SignIn: Sendable {
         let subject = ConversationPrompter.Subject(
             userID: account.user.id, processID: peer.processID,
             process: try? parts.seat.facts.hold(peer.processID, socket.peerProcessDescriptor(), of: peer.userID),
-            isAdministrator: isAdministrator)
+            isAdministrator: isAdministrator, isOfMachine: isOfMachine)
         return ConversationPrompter(
             dialog, for: query, subject, prompter: account.evaluator.prompter, seat: parts.seat,
-            mayWait: { [parts, userBehind] in
-                isAdministrator && userBehind == nil || parts.prompts.lets($0.kind)
-            }, mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
+            mayWait: { [parts, isOfMachine, usual = account.evaluator.prompter] in
+                isOfMachine || parts.prompts.lets($0.kind)
+                    || parts.seat.isUnlocking(
+                        usually: usual.sensorRefusal(ofProcess: subject.processID, of: subject.userID),
+                        subject.process, isAdministrator: subject.isAdministrator)
+            },
+            mayType: { isAdministrator ? tries.isLeft() : tries.renew() },
             mayTry: { !isAdministrator || tries.renew() })
     }
 

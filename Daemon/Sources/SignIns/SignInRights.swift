@@ -1,3 +1,4 @@
+import ExactNames
 import Foundation
 import Owners
 import ProcessFacts
@@ -25,11 +26,19 @@ package struct SignInUsers: Sendable {
             let process = try facts.hold(peer.processID, socket.peerProcessDescriptor(), of: peer.userID)
             let inSlice = ControlGroups.user(in: try process.controlGroups())
             // Jobs of cron and at stay in the group of their service. A login that nobody tells is no login of the machine.
-            let user = try inSlice ?? process.loginUserID()
+            let user = try inSlice ?? process.loginUserID() ?? starter(of: process)
             // What was read was the process's own if it is there still.
             _ = try process.status()
             return user
         } catch { return unknown }
+    }
+
+    /// The user whose program started a setuid program of root's. No login begins what a system service with `User=` runs: its `su` keeps that
+    /// user as the real one. `sudo` makes root the real user, too, and keeps the real group, which names nobody.
+    private static func starter(of process: any HeldProcess) throws(FactFailure) -> UInt32? {
+        let userID = try process.realUserID()
+        guard userID == 0 else { return userID }
+        return try process.realGroupID() == 0 ? nil : unknown
     }
 
     package static let ofMachine = SignInUsers(
@@ -146,17 +155,42 @@ struct SignInSeat: Sendable {
         case .sessionLocked where !isAdministrator: nil
         // Nobody is logged in yet.
         case .withoutSession where isAdministrator: isLogin(processID, process) ? nil : .withoutSession
-        default: usual
+        default: isUnlocking(usually: usual, process, isAdministrator: isAdministrator) ? nil : usual
         }
     }
 
-    /// Whether root's process asks on the console that is shown, or in the session of a greeter that is. On the console
+    /// Whether GDM asks for somebody who is logged in: at their locked screen, or at the greeter through which they return to their session. GDM's
+    /// worker runs in that session, as `sudo` does. A program of the person can have GDM ask, too. All that it gets by the yes is the screen of
+    /// the same person, unlocked.
+    ///
+    /// - Parameter usual: what is said of programs of the user.
+    func isUnlocking(
+        usually usual: SensorRefusal?, _ process: (any HeldProcess)?, isAdministrator: Bool
+    ) -> Bool {
+        switch usual {
+        case .sessionLocked where isAdministrator: isWorkerOfGDM(process)
+        case .notActive where isAdministrator: isWorkerOfGDM(process) && sessions.isGreeterAlone()
+        default: false
+        }
+    }
+
+    private static let workerOfGDM: ExactName = "/usr/libexec/gdm-session-worker"
+
+    private func isWorkerOfGDM(_ process: (any HeldProcess)?) -> Bool {
+        guard let process, let file = try? process.executable(), let name = try? process.name(of: file) else {
+            return false
+        }
+        return name.isTrue && ExactName(name.path) == Self.workerOfGDM
+    }
+
+    /// Whether root's process asks on the console that is shown, or for a greeter that is. On the console
     /// it must be a service of the machine, as `login` is until somebody has logged in: `su` asks for another user than the one who sits
-    /// there.
+    /// there. For a greeter it runs in the greeter's session, or in the display manager's service while nothing else is shown.
     private func isLogin(_ processID: Int32, _ process: (any HeldProcess)?) -> Bool {
         guard let process, let terminal = (try? process.status())?.terminalDevice else { return false }
-        guard terminal != 0 else { return sessions.isOfShownGreeter(processID) }
+        if terminal == 0, sessions.isOfShownGreeter(processID) { return true }
         guard let groups = try? process.controlGroups() else { return false }
+        guard terminal != 0 else { return ControlGroups.areOfDisplayManager(groups) && sessions.isGreeterAlone() }
         return terminal == shownConsole() && ControlGroups.areOfSystemUnit(groups)
     }
 

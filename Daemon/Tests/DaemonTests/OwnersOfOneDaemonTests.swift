@@ -10,6 +10,7 @@ import StoreTestSupport
 import Synchronization
 import TerminalTestSupport
 import Testing
+import UnixSocket
 import Vault
 
 @testable import Prompting
@@ -238,6 +239,81 @@ struct OwnersOfOneDaemonTests {
         withExtendedLifetime(connections) {}
     }
 
+    // MARK: all that another gets
+
+    @Test func `are answered and asked in time while another has all questions and requests of a user`() throws {
+        let grace = try startFirst(for: Self.grace)
+        try grace.create("word", password)
+        let alone = try usualTime(of: grace)
+        let callers = try start(for: Self.ada)
+        let ada = callers.map(\.client)
+        for client in ada { try client.create("word", password) }
+        let absent = try owner(Self.ada)
+        people.leave(absent)
+        let inLine = try fillLine(with: ada)
+        people.lose(absent)
+        defer { people.find(absent) }
+        #expect(try causeOfRefusal(filling: ada.dropFirst(inLine)) == "request.too-many-of-owner")
+        // The kernel knows one user here, so these are the connections of a process.
+        let connections = try connectionsOfThisProcess(for: Self.ada)
+        #expect(connections.count == 64)
+        let attacked = try usualTime(of: grace)
+        // What else the machine does takes time from both.
+        #expect(attacked < max(Duration.seconds(1), alone * 20), "\(alone) without the attack")
+        withExtendedLifetime((callers, connections)) {}
+    }
+
+    /// The time of the round in the middle. In each the program asks for its state, and its person is asked.
+    private func usualTime(of client: RawClient) throws -> Duration {
+        var times: [Duration] = []
+        for _ in 0..<15 {
+            let begin = ContinuousClock.now
+            #expect(try client.status().rights.count == 1)
+            #expect(try client.canAuthorize("word"))
+            times.append(begin.duration(to: .now))
+        }
+        return times.sorted()[times.count / 2]
+    }
+
+    /// One question is asked, and as many wait as an owner may have in a line.
+    ///
+    /// - Returns: how many of the programs have questions there.
+    private func fillLine(with clients: [RawClient]) throws -> Int {
+        let count = people.asked.count + 1
+        try clients[0].sendQuestion()
+        try eventually("a question is asked") { people.asked.count == count }
+        let programCount = PromptOrder.maximumWaitingCountOfOwner / PromptOrder.maximumWaitingCountOfProgram
+        for client in clients.prefix(programCount) {
+            for _ in 0..<PromptOrder.maximumWaitingCountOfProgram { try client.sendQuestion() }
+        }
+        try eventually("the line is full") { people.waitingCount == PromptOrder.maximumWaitingCountOfOwner }
+        #expect(try clients[programCount].authorize("word").cause == "prompt.queue-full")
+        return programCount
+    }
+
+    /// Sends requests of one program after the other until one is refused.
+    private func causeOfRefusal(filling clients: some Sequence<RawClient>) throws -> String? {
+        for client in clients {
+            for _ in 0..<16 { try client.sendQuestion() }
+            // A refusal comes before this answer.
+            _ = try client.openContext()
+            if client.hasAnswer(within: 0) { return try client.answer().cause }
+        }
+        return nil
+    }
+
+    /// As many as one process gets.
+    private func connectionsOfThisProcess(for user: SystemUser) throws -> [RawClient] {
+        let socket = try fixture.socketPath(of: user)
+        var connections: [RawClient] = []
+        while connections.count < 100 {
+            let client = try RawClient(UnixSocket.connect(to: socket))
+            do { try client.greet() } catch { return connections }
+            connections.append(client)
+        }
+        return connections
+    }
+
     // MARK: errors
 
     @Test func `pay for no wrong passcode of another's`() throws {
@@ -390,6 +466,9 @@ extension RawClient {
     }
 
     fileprivate func canAuthorize(_ name: String) throws -> Bool { try authorize(name).factors != nil }
+
+    /// Sends a request about which the person is asked, and does not wait for its answer.
+    fileprivate func sendQuestion() throws { try send(.authorize(rightID("word"), in: openContext())) }
 
     /// The names of the program's rights, or of all programs'.
     fileprivate func rightNames(ofAllPrograms: Bool = false) throws -> [String] {

@@ -104,7 +104,7 @@ struct PAMStackTests {
             "-AUTH [success=1 \\\n  default=ignore]  /lib/security/../pam_ostiary.so no-ask # and so on\n\(Self.unix)\n"
                 + "auth required pam_permit.so", .notice, says: "The module is not installed")
         try expect(
-            "# a comment\n\nauth\tSufficient pam_ostiary.so [no-ask] debug\n\(Self.unix)", .ok,
+            "# a comment\n\nauth\tSufficient pam_ostiary.so [no-ask] no-terminal remote debug\n\(Self.unix)", .ok,
             says: ":3 (sudo): waits for a finger or a security key.")
     }
 

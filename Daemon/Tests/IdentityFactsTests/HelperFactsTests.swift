@@ -38,6 +38,7 @@ struct CallerFactsContractTests {
             #expect(name.isTrue && name.path == executed(by: process.processID))
             #expect(try held.isInOwnNamespace())
             #expect(try held.userID() == getuid())
+            #expect(try held.realUserID() == getuid())
             #expect(try held.realGroupID() == getgid())
             #expect(try held.status().session == process.processID)
             #expect(try held.controlGroups().contains(":"))
@@ -58,6 +59,7 @@ struct CallerFactsContractTests {
             #expect(throws: FactFailure.absent) { try held.executes(file) }
             #expect(throws: FactFailure.absent) { try held.executes(file, wholly: true) }
             #expect(throws: FactFailure.absent) { try held.userID() }
+            #expect(throws: FactFailure.absent) { try held.realUserID() }
             #expect(throws: FactFailure.absent) { try held.realGroupID() }
             #expect(throws: FactFailure.absent) { try held.status() }
             #expect(throws: FactFailure.absent) { try unseen.executes(file) }

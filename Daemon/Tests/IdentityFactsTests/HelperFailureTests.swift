@@ -12,7 +12,7 @@ import UnixSocket
 
 /// An answer to a look at some process, with its faults.
 struct PlayedAnswer {
-    var bytes = [UInt8](repeating: 0, count: 96)
+    var bytes = [UInt8](repeating: 0, count: 100)
     var path = Array("/usr/bin/tool".utf8)
     var serial = "SSSSSSSS"
 
@@ -62,6 +62,7 @@ struct HelperFailureTests {
         PlayedAnswer { $0.bytes[3] = 4 },
         PlayedAnswer { $0.bytes[95] = 1 },  // a login that is not announced
         PlayedAnswer { $0.bytes[91] = 1 },  // a group that is not announced
+        PlayedAnswer { $0.bytes[99] = 1 },  // a real user who is not announced
         PlayedAnswer { $0.bytes[78] = 1 },
         PlayedAnswer { $0.path = [] },
         PlayedAnswer { $0.path += Array("x".utf8) },
@@ -86,7 +87,7 @@ struct HelperFailureTests {
     @Test(arguments: [FactFailure.absent, .unreadable, .refused])
     func `the helper's own failures keep their meaning`(failure: FactFailure) throws {
         let answer = PlayedAnswer {
-            $0.bytes = [UInt8](repeating: 0, count: 96)
+            $0.bytes = [UInt8](repeating: 0, count: 100)
             ($0.bytes[0], $0.bytes[1], $0.path) = (0x69, failure.rawValue, [])
         }
         let helper = try RunningHelper(false: ["answer", answer.hexadecimal])
@@ -142,6 +143,22 @@ struct HelperFailureTests {
         let helper = try RunningHelper(false: ["answer", answer.hexadecimal])
         let hidden = try ProcessFolder(of: getpid(), nil, below: folder.path)
         return (helper, HelpedProcess(hidden, of: nil, helper.helper, MachineMounts(), freshness: .seconds(1)))
+    }
+
+    @Test func `the helper tells the real user and the real group of a hidden process`() throws {
+        let folder = try TestFolder()
+        let answer = PlayedAnswer { ($0.bytes[3], $0.bytes[91], $0.bytes[99]) = (1, 7, 9) }
+        let (helper, process) = try hiddenProcess(answer, folder)
+        #expect(try process.realGroupID() == 7)
+        #expect(try process.realUserID() == 9)
+        withExtendedLifetime(helper) {}
+    }
+
+    @Test func `a real user whom neither the daemon nor the helper may read is refused, and is not root`() throws {
+        let folder = try TestFolder()
+        let (helper, process) = try hiddenProcess(PlayedAnswer(), folder)
+        #expect(throws: FactFailure.refused) { try process.realUserID() }
+        withExtendedLifetime(helper) {}
     }
 
     @Test(

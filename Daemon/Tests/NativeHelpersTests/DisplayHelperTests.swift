@@ -189,7 +189,8 @@ struct DisplayHelperTests {
         }
         #expect(try displays.ask(3) == Displays.nothing(1))
         mkdir(displays.own + "/gdm", 0o700)
-        try put("gdm/Xauthority", "two")
+        try put("gdm/Xauthority", "three")
+        try put("ostiary-xauthority", "two ")
         try put(".mutter-Xwaylandauth.A", "one ")
         try put(".mutter-Xwaylandauth.B", String(repeating: "b", count: 5000))
         try put("other", "other")
@@ -200,7 +201,7 @@ struct DisplayHelperTests {
         let copy = try #require(answer.descriptors.first)
         var text = [UInt8](repeating: 0, count: 100)
         let count = pread(copy.number, &text, text.count, 0)
-        #expect(text.prefix(max(count, 0)) == ArraySlice("one two".utf8))
+        #expect(text.prefix(max(count, 0)) == ArraySlice("one two three".utf8))
         #expect(write(copy.number, text, 1) == -1 && errno == EPERM)
         #expect(ftruncate(copy.number, 0) == -1 && errno == EPERM)
     }

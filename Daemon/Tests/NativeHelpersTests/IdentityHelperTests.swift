@@ -12,7 +12,7 @@ private let serial: UInt32 = 0x0102_0304
 private func look(passing: Bool = false) -> [UInt8] { [0x49, passing ? 1 : 0, 0, 0] + bytes(serial) }
 
 private func failure(_ result: UInt8) -> Answer {
-    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 88))
+    Answer([0x69, result, 0, 0] + bytes(serial) + [UInt8](repeating: 0, count: 92))
 }
 
 /// Whether this user may have a mount namespace.
@@ -42,7 +42,7 @@ struct IdentityHelperTests {
         }
         answer += bytes(UInt32(getuid())) + bytes(UInt16(path.utf8.count)) + [0, 0]
         answer += [UInt8](repeating: 0, count: 8) + bytes(which == 0 ? 0 : UInt32(getgid()))
-        answer += bytes(login ?? 0)
+        answer += bytes(login ?? 0) + bytes(which == 0 ? 0 : UInt32(getuid()))
         return answer + Array(path.utf8)
     }
 
@@ -55,7 +55,7 @@ struct IdentityHelperTests {
     }
 
     private func withoutMount(_ answer: Answer) -> [UInt8] {
-        guard answer.bytes.count >= 96 else { return answer.bytes }
+        guard answer.bytes.count >= 100 else { return answer.bytes }
         return Array(answer.bytes[..<80]) + [UInt8](repeating: 0, count: 8) + Array(answer.bytes[88...])
     }
 
@@ -97,17 +97,18 @@ struct IdentityHelperTests {
         #expect(pread(answer.descriptors[0].number, &text, text.count, 0) <= 0)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root gives a process two groups"))
-    func `the real group is told, and not the one that a setgid file gives`() throws {
+    @Test(.enabled(if: geteuid() == 0, "only root gives a process two users and groups"))
+    func `real user and group are told, and not those that a setuid or setgid file gives`() throws {
         let process = try SpawnedProcess(
-            "/usr/bin/setpriv", ["--rgid=70001", "--egid=70002", "--clear-groups", "/bin/sleep", "600"])
+            "/usr/bin/setpriv",
+            ["--ruid=70003", "--rgid=70001", "--egid=70002", "--clear-groups", "/bin/sleep", "600"])
         let name = "/proc/\(process.processID)/comm"
         try eventually("sleep runs") { try String(contentsOfFile: name, encoding: .utf8) == "sleep\n" }
         let handle = try folder(of: process.processID)
         let answer = try IdentityHelper(isConfined: true).connect().ask(look(passing: true), [handle])
-        #expect(answer.bytes[3] & 1 == 1 && answer.number(88, 4) == 70001)
+        #expect(answer.bytes[3] & 1 == 1 && answer.number(88, 4) == 70001 && answer.number(96, 4) == 70003)
         let unasked = try IdentityHelper(isConfined: true).connect().ask(look(), [handle])
-        #expect(unasked.bytes[3] == 0 && unasked.number(88, 4) == 0)
+        #expect(unasked.bytes[3] == 0 && unasked.number(88, 4) == 0 && unasked.number(96, 4) == 0)
     }
 
     @Test func `a process that has ended is absent`() throws {
@@ -138,7 +139,7 @@ struct IdentityHelperTests {
         var byte: UInt8 = 0
         #expect(recv(pipe.daemon.number, &byte, 1, 0) == 1)
         let answer = try IdentityHelper().connect().ask(look(), [folder(of: process.processID)])
-        try #require(answer.bytes.count > 96)
+        try #require(answer.bytes.count > 100)
         #expect(answer.bytes[1] == 0)
         #expect(answer.number(72, 4) == 65534)
     }
@@ -160,7 +161,7 @@ struct IdentityHelperTests {
         for _ in 0..<2000 {
             let answer = try connection.ask(look(), [handle])
             guard answer.bytes[1] == 0 else { continue }
-            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[96...], as: UTF8.self))
+            #expect(inodes[answer.number(16, 8)] == String(decoding: answer.bytes[100...], as: UTF8.self))
         }
     }
 
@@ -173,7 +174,7 @@ struct IdentityHelperTests {
         func target() -> String? { try? FileManager.default.destinationOfSymbolicLink(atPath: path) }
         try eventually("the copy runs") { target() == "/usr/bin/true" }
         let answer = try IdentityHelper().connect().ask(look(), [self.folder(of: process.processID)])
-        #expect(String(decoding: answer.bytes[96...], as: UTF8.self) == "/usr/bin/true")
+        #expect(String(decoding: answer.bytes[100...], as: UTF8.self) == "/usr/bin/true")
         #expect(answer.number(16, 8) == UInt64(try status(folder.path("copy")).st_ino))
         #expect(answer.number(48, 8) == UInt64(try status("/proc/self/ns/mnt").st_ino))
         #expect(answer.number(24, 4) == 1)

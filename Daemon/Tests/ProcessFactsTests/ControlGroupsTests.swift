@@ -25,6 +25,27 @@ struct ControlGroupsTests {
         #expect(!ControlGroups.areOfSystemUnit(text))
     }
 
+    @Test(arguments: ["gdm", "gdm3", "greetd", "lightdm", "sddm"])
+    func `a display manager is known by its service`(name: String) {
+        #expect(ControlGroups.areOfDisplayManager("0::/system.slice/\(name).service\n"))
+        #expect(
+            ControlGroups.areOfDisplayManager(
+                "4:cpu:/x\n1:name=systemd:/system.slice/\(name).service\n0::/system.slice/\(name).service\n"))
+    }
+
+    @Test(
+        arguments: [
+            "", "0::/\n", "0::/gdm.service\n", "0::/system.slice/ssh.service\n", "0::/system.slice/xgdm.service\n",
+            "0::/system.slice/gdm.servicex\n", "0::/system.slice/gdm.service/of/its/own\n",
+            "0::/system.slice/a.service/system.slice/gdm.service\n", "0::/system.slice/gdm.scope\n",
+            "0::/user.slice/user-1000.slice/user@1000.service/gdm.service\n", "3:cpu:/system.slice/gdm.service\n",
+            "0::/user.slice/user-1000.slice/session-2.scope\n",
+            "1:name=systemd:/system.slice/gdm.service\n0::/user.slice/a.service\n",
+        ])
+    func `no other group is a display manager's`(text: String) {
+        #expect(!ControlGroups.areOfDisplayManager(text))
+    }
+
     @Test(
         arguments: [
             ("0::/user.slice/user-1000.slice/session-2.scope\n", 1000),

@@ -1,4 +1,5 @@
 import Foundation
+import ProcessFacts
 @testable import Prompting
 @testable import PromptProtocol
 import SecretMemory
@@ -254,13 +255,14 @@ import UnixSocket
         _ configure: (inout PromptConfiguration) -> Void, terminal: Result<VerifiedTerminal, TerminalRefusal>? = nil,
         distrust: ProgramDistrust? = nil, display: Result<SheetOptions.Display, DisplayRefusal> = .failure(.none),
         isUnproved: Bool = false, isLoginTerminal: Bool = false, hasSensors: Bool = false,
-        isTerminalForSensors: Bool = true
+        isTerminalForSensors: Bool = true, isDialogForSensors: Bool = true, isTyped: Bool = true
     ) -> Result<PromptFrontEnd, PromptUnavailability> {
         var configuration = PromptConfiguration()
         configure(&configuration)
         return FrontEndChoice(
-            configuration: configuration, terminal: terminal, terminalType: .vt100, isUnproved: isUnproved,
-            isLoginTerminal: isLoginTerminal, hasSensors: hasSensors, isTerminalForSensors: isTerminalForSensors,
+            configuration: configuration, terminal: terminal, terminalType: .vt100, isTyped: isTyped,
+            isUnproved: isUnproved, isLoginTerminal: isLoginTerminal, hasSensors: hasSensors,
+            isTerminalForSensors: isTerminalForSensors, isDialogForSensors: isDialogForSensors,
             pinentryDistrust: distrust, findDisplay: { display }
         ).choose()
     }
@@ -373,6 +375,24 @@ import UnixSocket
         #expect(ask(onTerminal: false, hasSensors: false) == "dialog")
         #expect(ask(onTerminal: true, hasSensors: false, isTerminalForSensors: false) == "terminal")
         #expect(ask(onTerminal: true, hasSensors: false, [.pinentry, .terminal]) == "dialog")
+    }
+
+    @Test func `a sign-in of a user's program comes where a sensor may wait for it, or else as configured`() throws {
+        let terminal = try terminal()
+        let onX = SheetOptions.Display.x11(name: ":0", authority: nil)
+        func ask(
+            isLogin: Bool, isTyped: Bool = true, _ frontEnds: [PromptConfiguration.FrontEnd] = [.sheet, .terminal]
+        ) -> Result<PromptFrontEnd, PromptUnavailability> {
+            choose(
+                { $0.frontEnds = frontEnds }, terminal: terminal, display: .success(onX), hasSensors: true,
+                isTerminalForSensors: isLogin, isDialogForSensors: false, isTyped: isTyped)
+        }
+        #expect(name(ask(isLogin: false)) == "sheet", "for the passcode")
+        #expect(name(ask(isLogin: false, [.terminal, .sheet])) == "terminal")
+        #expect(name(ask(isLogin: true)) == "terminal")
+        // A sheet with neither a field nor a sensor would wait for nobody.
+        #expect(name(ask(isLogin: true, isTyped: false)) == "terminal")
+        #expect(ask(isLogin: false, isTyped: false) == .failure(.sensorRefused(.terminalForbidden)))
     }
 
     @Test func `a dialog gets the terminal's own name`() throws {

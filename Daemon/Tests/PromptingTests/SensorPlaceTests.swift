@@ -281,6 +281,62 @@ extension RealPromptTests {
             #expect(!LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).hasSession(of: user))
         }
 
+        // MARK: greeters
+
+        private func addGreeter(_ session: String, isActive: Bool = true, isRemote: Bool = false, hasSeat: Bool = true)
+            throws
+        {
+            try logind.addSession(session, of: 117, isActive: isActive, isRemote: isRemote, hasSeat: hasSeat)
+            try logind.setClass(session, "greeter")
+        }
+
+        @Test func `a greeter is alone while the seats show nothing else`() throws {
+            try logind.removeSession("remote")
+            #expect(!sessions.isGreeterAlone(), "there is none")
+            try addGreeter("hidden", isActive: false)
+            #expect(!sessions.isGreeterAlone(), "it is in the background")
+            try addGreeter("shown")
+            #expect(sessions.isGreeterAlone())
+            try logind.addSession("here", of: user)
+            #expect(!sessions.isGreeterAlone(), "a person sits at another seat")
+            try logind.removeSession("here")
+            try addGreeter("second")
+            #expect(!sessions.isGreeterAlone(), "another seat has a greeter")
+        }
+
+        @Test func `a person's session is no greeter, locked or not`() throws {
+            try logind.removeSession("remote")
+            try logind.addSession("here", of: user)
+            #expect(!sessions.isGreeterAlone())
+            try logind.setLockedHint("here", true)
+            #expect(!sessions.isGreeterAlone())
+        }
+
+        /// LightDM names no remote host for it.
+        @Test func `a greeter is not alone while its display manager shows one at another machine`() throws {
+            try logind.removeSession("remote")
+            try addGreeter("shown")
+            try addGreeter("vnc", hasSeat: false)
+            #expect(!sessions.isGreeterAlone())
+            try logind.setState("vnc", "closing")
+            #expect(sessions.isGreeterAlone())
+        }
+
+        @Test func `a greeter of a session from another machine is none`() throws {
+            try logind.removeSession("remote")
+            try addGreeter("shown", isRemote: true)
+            #expect(!sessions.isGreeterAlone())
+        }
+
+        @Test func `without logind, and without a bus, no greeter is known`() throws {
+            try logind.removeSession("remote")
+            try addGreeter("shown")
+            #expect(sessions.isGreeterAlone())
+            logind.stop()
+            try eventually("logind is gone") { !sessions.isGreeterAlone() }
+            #expect(!LogindSessions(systemBus: "/nowhere/bus", facts: KernelFacts()).isGreeterAlone())
+        }
+
         @Test func `without logind, and without a bus, nobody is known to sit here`() throws {
             try logind.addSession("here", of: user)
             logind.stop()

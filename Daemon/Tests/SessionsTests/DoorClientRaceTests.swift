@@ -270,6 +270,7 @@ private final class InterruptedProcess: HeldProcess {
     func content() throws(FactFailure) -> ExecutedContent { try process.content() }
     func isInOwnNamespace() throws(FactFailure) -> Bool { try process.isInOwnNamespace() }
     func userID() throws(FactFailure) -> UInt32 { try process.userID() }
+    func realUserID() throws(FactFailure) -> UInt32 { try process.realUserID() }
     func realGroupID() throws(FactFailure) -> UInt32 { try process.realGroupID() }
     func loginUserID() throws(FactFailure) -> UInt32? { try process.loginUserID() }
     func isInOwnUserNamespace() throws(FactFailure) -> Bool { try process.isInOwnUserNamespace() }

@@ -94,10 +94,25 @@ struct RealModuleTests {
         let build = try Build()
         let right = try build.play("sudo", types(BrokerFixture.passcode), "authenticate")
         #expect(results(right) == [Self.success] && shown(right) == ["Passcode: "])
-        let wrong = try build.play("sudo", types("wrong"), types("wrong"), types("wrong"), "authenticate")
+        let wrong = try build.play("sudo", types("one"), types("another"), types("a third"), "authenticate")
         #expect(results(wrong) == [Self.authenticationError])
         #expect(shown(wrong).contains("Wrong passcode."))
         #expect(try build.stage.records() == ["granted sudo authenticate", "refused sudo authenticate"])
+    }
+
+    @Test func `a program that answers each question with one word costs one try`() throws {
+        let build = try Build()
+        let word = types("the login password")
+        let told = try build.play("sudo", word, word, word, "authenticate")
+        #expect(results(told) == [Self.authenticationError])
+        #expect(try build.stage.failedCount() == 1)
+    }
+
+    @Test func `the password of a remote login costs no try`() throws {
+        let build = try Build()
+        let told = try build.play("sudo", "item=rhost:127.0.0.1", types("the login password"), "authenticate")
+        #expect(results(told) == [Self.unavailable] && shown(told).isEmpty)
+        #expect(try build.stage.failedCount() == 0)
     }
 
     @Test func `a finger while the person types is a success with the next Enter`() throws {

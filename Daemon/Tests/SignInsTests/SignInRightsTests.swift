@@ -54,17 +54,42 @@ struct SignInRightsTests {
     func `a program of root's belongs to the user below whose slice or from whose login it runs`(
         groups: String, login: Result<UInt32?, FactFailure>, userID: UInt32?
     ) throws {
+        #expect(try behind(groups, login) == userID)
+    }
+
+    /// No login begins what a system service runs under the account of a user (`User=`). Its `su` keeps the real user, and its `sudo` the
+    /// real group alone.
+    @Test(
+        arguments: [
+            (.success(1000), .success(1000), 1000), (.success(1000), .success(0), 1000),
+            (.success(0), .success(1000), SignInUsers.unknown),
+            (.failure(.refused), .success(0), SignInUsers.unknown),
+            (.success(0), .failure(.refused), SignInUsers.unknown),
+        ] as [(Result<UInt32, FactFailure>, Result<UInt32, FactFailure>, UInt32)])
+    func `su and sudo in a system service of a user's are no programs of the machine`(
+        user: Result<UInt32, FactFailure>, group: Result<UInt32, FactFailure>, userID: UInt32
+    ) throws {
+        let groups = "0::/system.slice/system-syncthing.slice/syncthing@ada.service\n"
+        #expect(try behind(groups, .success(nil), realUser: user, realGroup: group) == userID)
+    }
+
+    /// The user behind a program of root's.
+    private func behind(
+        _ groups: String, _ login: Result<UInt32?, FactFailure>,
+        realUser: Result<UInt32, FactFailure> = .success(0), realGroup: Result<UInt32, FactFailure> = .success(0)
+    ) throws -> UInt32? {
         var facts = PlayedFacts()
         let status = ProcessStatus(parsing: Array(("7 (su) S 1 7 7 0 -1" + String(repeating: " 0", count: 40)).utf8))
         facts.processes[7] = .success(
             PlayedProcess(7) {
                 $0.controlGroups = .success(groups)
                 $0.loginUserID = login
+                ($0.realUserID, $0.realGroupID) = (realUser, realGroup)
                 if let status { $0.status = .success(status) }
             })
         let ends = try ChannelEnds()
         let peer = PeerCredentials(processID: 7, userID: 0, groupID: 0)
-        #expect(Self.users.behind(UnixSocket(owning: ends.daemon), peer, facts) == userID)
+        return Self.users.behind(UnixSocket(owning: ends.daemon), peer, facts)
     }
 
     // MARK: typed secrets of users
@@ -136,9 +161,11 @@ struct SignInRightsTests {
     // MARK: sensors
 
     private struct Greeter: SessionRecords {
+        var isAlone = false
         func refusal(ofProcess processID: Int32, of userID: UInt32) -> SensorRefusal? { .withoutSession }
         func isAtMachine(_ userID: UInt32) -> Bool { false }
         func isOfShownGreeter(_ processID: Int32) -> Bool { processID == 7 }
+        func isGreeterAlone() -> Bool { isAlone }
     }
 
     private final class Process: HeldProcess {
@@ -161,6 +188,7 @@ struct SignInRightsTests {
         func isInOwnNamespace() throws(FactFailure) -> Bool { true }
         func isInOwnUserNamespace() throws(FactFailure) -> Bool { true }
         func userID() throws(FactFailure) -> UInt32 { 0 }
+        func realUserID() throws(FactFailure) -> UInt32 { throw .unreadable }
         func realGroupID() throws(FactFailure) -> UInt32 { throw .unreadable }
         func loginUserID() throws(FactFailure) -> UInt32? { throw .unreadable }
         func controlGroups() throws(FactFailure) -> String {
@@ -205,6 +233,85 @@ struct SignInRightsTests {
     @Test func `in a locked session the user's own locker has a sensor, and root's program has none`() {
         #expect(refusal(.sessionLocked, isAdministrator: false) == nil)
         #expect(refusal(.sessionLocked) == .sessionLocked)
+    }
+
+    // MARK: display managers
+
+    /// A process without a terminal.
+    private func worker(
+        in groups: String, executing path: String = "/usr/sbin/lightdm", isTrue: Bool = true
+    ) throws -> PlayedProcess {
+        let text = "9 (worker) S 1 9 9 0 -1" + String(repeating: " 0", count: 40)
+        let status = try #require(ProcessStatus(parsing: Array(text.utf8)))
+        return PlayedProcess(9) {
+            $0.controlGroups = .success(groups)
+            $0.name = .success(ExecutedName(path: path, isTrue: isTrue))
+            $0.status = .success(status)
+        }
+    }
+
+    /// - Parameter isAlone: whether the machine shows nothing but a greeter; false also when logind does not tell.
+    private func refusal(
+        _ usual: SensorRefusal?, to worker: PlayedProcess, whileGreeterIsAlone isAlone: Bool,
+        isAdministrator: Bool = true
+    ) -> SensorRefusal? {
+        SignInSeat(sessions: Greeter(isAlone: isAlone), facts: KernelFacts(), shownConsole: { nil })
+            .refusal(usually: usual, processID: 9, worker, isAdministrator: isAdministrator)
+    }
+
+    @Test(arguments: ["gdm", "gdm3", "greetd", "lightdm", "sddm"])
+    func `a display manager has a sensor while nothing but its greeter is shown`(name: String) throws {
+        let worker = try worker(in: "0::/system.slice/\(name).service\n")
+        #expect(refusal(.withoutSession, to: worker, whileGreeterIsAlone: true) == nil)
+        #expect(refusal(.withoutSession, to: worker, whileGreeterIsAlone: false) == .withoutSession)
+        #expect(
+            refusal(.withoutSession, to: worker, whileGreeterIsAlone: true, isAdministrator: false)
+                == .withoutSession)
+        #expect(refusal(.unknownSession, to: worker, whileGreeterIsAlone: true) == .unknownSession)
+        worker.change { $0.controlGroups = .failure(.refused) }
+        #expect(refusal(.withoutSession, to: worker, whileGreeterIsAlone: true) == .withoutSession)
+    }
+
+    @Test(
+        arguments: [
+            "0::/system.slice/ssh.service\n", "0::/system.slice/cron.service\n", "0::/system.slice/mygdm.service\n",
+            "0::/user.slice/user-1002.slice/user@1002.service/gdm.service\n", "0::/\n",
+        ])
+    func `no other service has a sensor while a greeter is shown`(groups: String) throws {
+        let worker = try worker(in: groups, executing: Self.workerOfGDM)
+        #expect(refusal(.withoutSession, to: worker, whileGreeterIsAlone: true) == .withoutSession)
+    }
+
+    private static let workerOfGDM = "/usr/libexec/gdm-session-worker"
+    /// Of the person who is asked.
+    private static let session = "0::/user.slice/user-10001.slice/session-2.scope\n"
+
+    @Test func `GDM has a sensor at the person's locked screen, and at the greeter when they return`() throws {
+        let worker = try worker(in: Self.session, executing: Self.workerOfGDM)
+        #expect(refusal(.sessionLocked, to: worker, whileGreeterIsAlone: false) == nil)
+        #expect(refusal(.notActive, to: worker, whileGreeterIsAlone: true) == nil)
+        #expect(refusal(.notActive, to: worker, whileGreeterIsAlone: false) == .notActive)
+        #expect(
+            refusal(.withoutSession, to: worker, whileGreeterIsAlone: true) == .withoutSession,
+            "it runs in another user's session")
+        for usual in [SensorRefusal.remote, .unknownSession] {
+            #expect(refusal(usual, to: worker, whileGreeterIsAlone: true) == usual)
+        }
+        #expect(
+            refusal(.notActive, to: worker, whileGreeterIsAlone: true, isAdministrator: false) == .notActive)
+    }
+
+    @Test(
+        arguments: [
+            ("/usr/bin/sudo", true), ("/usr/libexec/gdm-session-worker", false),
+            ("/home/ada/usr/libexec/gdm-session-worker", true), ("/usr/libexec/gdm-session-worker (deleted)", true),
+        ])
+    func `no other program of root's in the person's session has one`(path: String, isTrue: Bool) throws {
+        let worker = try worker(in: Self.session, executing: path, isTrue: isTrue)
+        #expect(refusal(.sessionLocked, to: worker, whileGreeterIsAlone: false) == .sessionLocked)
+        #expect(refusal(.notActive, to: worker, whileGreeterIsAlone: true) == .notActive)
+        worker.change { $0.executable = .failure(.refused) }
+        #expect(refusal(.sessionLocked, to: worker, whileGreeterIsAlone: false) == .sessionLocked)
     }
 
     @Test func `what refuses a sensor to any program refuses it here`() {

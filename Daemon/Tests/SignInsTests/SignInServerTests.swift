@@ -279,6 +279,39 @@ struct SignInServerTests {
         #expect(sensor.armedCount == 0)
     }
 
+    /// GDM's worker for the screen's lock runs in the session that it unlocks, as the person's sudo does.
+    @Test func `at a locked screen a finger waits for GDM's own program, and for no other one of root's`() throws {
+        let kernel = try KernelFacts().hold(getpid())
+        let (status, exit) = (try kernel.status(), try kernel.exit())
+        let process = PlayedProcess(getpid()) {
+            $0.status = .success(status)
+            $0.exit = .success(exit)
+        }
+        var facts = PlayedFacts()
+        facts.processes[getpid()] = .success(process)
+        let sensor = ScriptedSensor([.biometry])
+        let stage = try SignInStage(
+            sensors: AddedAuthenticators(authenticators: [sensor]), prompts: .ofMachine, facts: facts)
+        stage.runPrograms(by: SignInStage.ada.id)
+        stage.fixture.prompter.refuseSensors(because: .sessionLocked)
+        let sudo = try stage.module()
+        try sudo.send(Message.query())
+        #expect(try sudo.next() == Self.asked)
+        process.change {
+            $0.name = .success(ExecutedName(path: "/usr/libexec/gdm-session-worker", isTrue: true))
+        }
+        let lock = try stage.module()
+        try lock.send(Message.query(service: "gdm-password"))
+        #expect(try lock.next() == Self.askedBesideSensor)
+        #expect(sensor.waitUntilArmed())
+        lock.hangUp()
+        try eventually("the sensor is off") { !sensor.isArmed }
+        stage.fixture.prompter.refuseSensors(because: nil)
+        let other = try stage.module()
+        try other.send(Message.query(service: "gdm-password"))
+        #expect(try other.next() == Self.asked, "the session is not locked: a program of the person had GDM ask")
+    }
+
     // MARK: the module
 
     @Test func `a module that hangs up ends the question within a second`() throws {

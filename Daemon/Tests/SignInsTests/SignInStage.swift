@@ -42,11 +42,11 @@ final class SignInStage {
 
     init(
         sensors: AddedAuthenticators = .none, prompts: PromptConfiguration = PromptConfiguration(),
-        sessions: any SessionRecords = SeatedPerson(),
+        sessions: any SessionRecords = SeatedPerson(), facts: any CallerFacts = KernelFacts(),
         asking: @escaping @Sendable (ScriptedPrompter) -> any Prompter = { $0 }
     ) throws {
         fixture = try BrokerFixture(
-            serves: .anybody(closing: .never), sensors: sensors, prompts: prompts, asking: asking)
+            serves: .anybody(closing: .never), sensors: sensors, facts: facts, prompts: prompts, asking: asking)
         path = fixture.folder.path("pam.socket")
         listener = try Self.listen(at: path)
         server = try Self.serve(listener, fixture.broker, sessions, asker)

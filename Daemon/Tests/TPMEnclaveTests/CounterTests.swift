@@ -135,6 +135,25 @@ import Testing
         #expect(try tpm.tool("tpm2_nvreadpublic", handle).contains("ownerwrite"))
     }
 
+    /// The line of the Debian package's README that lists what a purge leaves in the chip.
+    private static func listing() throws -> String {
+        let readme = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../packaging/debian/ostiary.README.Debian").standardized
+        let lines = try String(contentsOf: readme, encoding: .utf8).split(separator: "\n")
+        let line = try #require(lines.first { $0.contains("tpm2_nvreadpublic") })
+        return line.replacingOccurrences(of: "sudo ", with: "")
+    }
+
+    @Test func `the package's README tells how to find it and the passcode's index, and no other program's`() throws {
+        let owner = Data(repeating: 5, count: 16)
+        let passcode = try enclave.makePasscode(Material.secret(1), sealing: Material.secret(9), of: owner)
+        let index = "0x" + String(try ChipPasscode(blob: passcode).index.handle, radix: 16)
+        let counter = try handle(of: make().counter)
+        try tpm.tool("tpm2_nvdefine", "0x1800345", "-C", "o", "-s", "8", "-a", "authread|authwrite|no_da")
+        let listed = try tpm.tool("bash", "-c", Self.listing()).split(separator: "\n").map(String.init)
+        #expect(listed.sorted() == [index, counter].sorted())
+    }
+
     @Test func `a chip without room says so and keeps nothing`() throws {
         var number = 0x0190_0000
         while (try? tpm.tool("tpm2_nvdefine", "0x" + String(number, radix: 16), "-C", "o", "-s", "512")) != nil {

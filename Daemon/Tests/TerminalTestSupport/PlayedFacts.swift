@@ -50,6 +50,7 @@ public final class PlayedProcess: HeldProcess {
         public var isInOwnNamespace: Result<Bool, FactFailure> = .success(true)
         public var isInOwnUserNamespace: Result<Bool, FactFailure> = .success(true)
         public var userID: Result<UInt32, FactFailure> = .success(getuid())
+        public var realUserID: Result<UInt32, FactFailure> = .success(getuid())
         public var realGroupID: Result<UInt32, FactFailure> = .success(getgid())
         public var loginUserID: Result<UInt32?, FactFailure> = .success(nil)
         public var status: Result<ProcessStatus, FactFailure> = .failure(.unreadable)
@@ -82,6 +83,7 @@ public final class PlayedProcess: HeldProcess {
             facts.isInOwnNamespace = .failure(.absent)
             facts.isInOwnUserNamespace = .failure(.absent)
             facts.userID = .failure(.absent)
+            facts.realUserID = .failure(.absent)
             facts.realGroupID = .failure(.absent)
             facts.loginUserID = .failure(.absent)
             facts.status = .failure(.absent)
@@ -104,6 +106,7 @@ public final class PlayedProcess: HeldProcess {
     public func isInOwnNamespace() throws(FactFailure) -> Bool { try now.isInOwnNamespace.get() }
     public func isInOwnUserNamespace() throws(FactFailure) -> Bool { try now.isInOwnUserNamespace.get() }
     public func userID() throws(FactFailure) -> UInt32 { try now.userID.get() }
+    public func realUserID() throws(FactFailure) -> UInt32 { try now.realUserID.get() }
     public func realGroupID() throws(FactFailure) -> UInt32 { try now.realGroupID.get() }
     public func loginUserID() throws(FactFailure) -> UInt32? { try now.loginUserID.get() }
     public func status() throws(FactFailure) -> ProcessStatus { try now.status.get() }

@@ -40,7 +40,8 @@ class Module:
         self.sender = None
         self.peer = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
-        connection.settimeout(8)
+        # Longer than any wait of the module.
+        connection.settimeout(20)
 
     def send(self, kind, *parts):
         self.raw(message(kind, *parts))

@@ -1,5 +1,6 @@
 """pam_ostiary.so in a program of its own, against a daemon that each test scripts. Native/pam_ostiary/test builds what this needs and runs it."""
 
+import errno
 import json
 import os
 import random
@@ -40,6 +41,13 @@ SERVICES = {
     "sign-in": f"auth required {MODULE}\n",
     "no-ask": f"auth required {MODULE} no-ask\n",
     "no-terminal": f"auth required {MODULE} no-terminal debug\n",
+    "remote": f"auth required {MODULE} remote\n",
+    "no-ask-remote": f"auth required {MODULE} no-ask remote\n",
+    # As pam-auth-update writes them where the profile is on.
+    "profile": f"auth [success=2 default=ignore] {MODULE}\nauth [success=1 default=ignore] {TYPED_MODULE}\n"
+               "auth requisite pam_deny.so\nauth required pam_permit.so\n",
+    "profile-remote": f"auth [success=2 default=ignore] {MODULE} remote\nauth [success=1 default=ignore] {TYPED_MODULE}\n"
+                      "auth requisite pam_deny.so\nauth required pam_permit.so\n",
     "misspelt": f"auth required {MODULE} stach\nsession {TELLS_IGNORE} {MODULE} opne\n",
     "misspelt-login": f"auth required {TYPED_MODULE}\nauth optional {MODULE} stash\nsession {TELLS_IGNORE} {MODULE} opne\n",
     "misspelt-change": f"password required {TYPED_MODULE}\npassword {ONLY_IGNORE} {MODULE} chagne\n",
@@ -129,6 +137,15 @@ class Tests(unittest.TestCase):
         self.expect_time(told, least, within)
         return told
 
+    def expect_no_connection(self, service, *steps):
+        """No connection at all: the socket leads nowhere, and an attempt to connect would be seen in the queue."""
+        with ScriptedDaemon(SOCKET, None, 0) as daemon:
+            told = self.run_program(service, *steps)
+            daemon.listener.settimeout(0)
+            with self.assertRaises(BlockingIOError):
+                daemon.listener.accept()
+        return told
+
     def expect_time(self, told, least, most, call="authenticate"):
         self.assertGreaterEqual(told.seconds(call), least)
         # Valgrind takes its time for each new instruction.
@@ -180,27 +197,27 @@ class DecisionTests(Tests):
 
     def test_the_names_of_the_program_come_along(self):
         def script(module):
-            self.assertEqual(module.begin(), (AUTHENTICATE, "bob", "no-ask", "host.example", "ssh", 0))
+            self.assertEqual(module.begin(), (AUTHENTICATE, "bob", "no-ask-remote", "host.example", "ssh", 0))
             module.send(OK)
-        self.expect(script, SUCCESS, "no-ask", "item=rhost:host.example", "item=tty:ssh", user="bob")
+        self.expect(script, SUCCESS, "no-ask-remote", "item=rhost:host.example", "item=tty:ssh", user="bob")
 
     def test_a_name_that_is_too_long_is_not_cut(self):
         def script(module):
             module.send(HELLO)
             module.expect_the_end()
-        self.expect(script, UNAVAIL, "sign-in", "item=rhost:" + "h" * 2100)
+        self.expect(script, UNAVAIL, "remote", "item=rhost:" + "h" * 2100)
 
     def test_the_longest_message_arrives_whole(self):
         # Header, four lengths, flags, and the other names.
-        longest = 2048 - 4 - 8 - 1 - len("alice" + "sign-in")
+        longest = 2048 - 4 - 8 - 1 - len("alice" + "remote")
         def script(module):
             self.assertEqual(module.begin()[3], "h" * longest)
             module.send(OK)
-        self.expect(script, SUCCESS, "sign-in", "item=rhost:" + "h" * longest)
+        self.expect(script, SUCCESS, "remote", "item=rhost:" + "h" * longest)
         def refused(module):
             module.send(HELLO)
             module.expect_the_end()
-        self.expect(refused, UNAVAIL, "sign-in", "item=rhost:" + "h" * (longest + 1))
+        self.expect(refused, UNAVAIL, "remote", "item=rhost:" + "h" * (longest + 1))
 
     def test_an_unknown_option_makes_the_line_do_nothing(self):
         told = self.run_program("misspelt", "authenticate", "open")
@@ -442,6 +459,55 @@ class TypedTests(Tests):
         told = self.expect(script, SUCCESS, "sign-in", types("wrong"), types("right"))
         self.assertEqual(told.shown(), ["Passcode: ", "That is not the passcode.", "Passcode: "])
 
+    def asks_until_it_is_left(self, typed):
+        """Each answer is wrong, as the daemon says it: three times."""
+        def script(module):
+            self.ask(module)
+            while (got := module.receive())[0] == TYPED:
+                typed.append(got[1])
+                module.send(ERROR, "Wrong passcode.")
+                if len(typed) == 3:
+                    return module.send(NO)
+                module.send(ASK, "Passcode: ")
+            self.assertEqual(got, (CANCELLED,))
+            module.expect_the_end()
+        return script
+
+    def test_the_same_secret_is_checked_once(self):
+        typed = []
+        self.expect(self.asks_until_it_is_left(typed), AUTH_ERR, "sign-in", *[types("wrong")] * 3)
+        self.assertEqual(typed, ["wrong"])
+
+    def test_a_program_that_has_one_word_costs_one_try_and_its_word_reaches_the_password(self):
+        typed = []
+        told = self.expect(self.asks_until_it_is_left(typed), SUCCESS, "profile", *[types("password")] * 4)
+        self.assertEqual(typed, ["password"])
+        self.assertEqual([each for each in told.shown() if each != "Wrong passcode."], ["Passcode: ", "Passcode: ", "typed"])
+
+    def test_other_secrets_are_checked_each(self):
+        for words in (["one", "another", "one"], ["wrong", "wron", "wrong "], ["wrong", "Wrong", "wrong"]):
+            typed = []
+            self.expect(self.asks_until_it_is_left(typed), AUTH_ERR, "sign-in", *map(types, words))
+            self.assertEqual(typed, words)
+
+    def test_the_same_secret_serves_at_the_next_authentication(self):
+        def script(module):
+            self.ask(module)
+            self.assertEqual(module.receive(), (TYPED, SECRET))
+            module.send(NO)
+        told = self.play(script, "sign-in", types(SECRET), types(SECRET), "authenticate", "authenticate", connections=2)
+        self.assertEqual(told.results(), [AUTH_ERR, AUTH_ERR])
+
+    def test_a_finger_beside_the_same_secret_counts(self):
+        def script(module):
+            self.ask(module)
+            module.receive()
+            module.send(ASK, "Passcode: ")
+            time.sleep(0.1)
+            module.send(OK)
+            module.expect_the_end()
+        self.expect(script, SUCCESS, "sign-in", types("wrong"), types("wrong", after="400"))
+
     def test_a_wrong_secret_ends_with_no(self):
         def script(module):
             self.ask(module)
@@ -545,12 +611,103 @@ class TypedTests(Tests):
             "sent": lambda module: (self.ask(module), module.receive(), module.send(OK)),
             "unsent": lambda module: (self.ask(module), time.sleep(0.1), module.send(OK), module.expect_the_end()),
             "broken": lambda module: (self.ask(module), module.raw(b"garbage"), module.expect_the_end()),
+            "repeated": self.asks_until_it_is_left([]),
+            "followed": lambda module: (self.ask(module), module.receive(), module.send(ASK, "Passcode: "), module.receive(), module.send(OK)),
+            "given up": lambda module: (self.ask(module), module.receive(), module.send(ASK, "Passcode: "), module.receive()),
         }
+        second = {"repeated": [types(LONG_SECRET)], "followed": [types("another")], "given up": [GIVES_UP]}
         for name, script in ways.items():
             with self.subTest(name):
-                delay = "" if name == "sent" else "400"
-                told = self.play(script, "sign-in", types(LONG_SECRET, after=delay), "authenticate", f"search={masked(END_OF_SECRET)}")
+                first = types(LONG_SECRET, after="400" if name in ("unsent", "broken") else "")
+                told = self.play(
+                    script, "sign-in", first, *second.get(name, []), "authenticate", f"search={masked(END_OF_SECRET)}")
                 self.assertEqual([each["found"] for each in told if "found" in each], [0])
+
+
+class RemoteTests(Tests):
+    """Who is at another machine (PAM_RHOST). sshd's password of a login answers every question."""
+
+    def test_a_remote_person_is_not_asked(self):
+        for service in ("sign-in", "no-ask", "no-terminal"):
+            told = self.expect_no_connection(service, "item=rhost:host.example", types(SECRET), "authenticate")
+            self.assertEqual((told.results(), told.shown()), ([UNAVAIL], []))
+
+    def test_a_remote_password_costs_no_try(self):
+        told = self.expect_no_connection("profile", "item=rhost:127.0.0.1", types(SECRET), "authenticate")
+        self.assertEqual((told.results(), told.shown()), ([SUCCESS], ["typed"]))
+
+    def test_a_line_for_remote_persons_asks(self):
+        def script(module):
+            self.assertEqual(module.begin(), (AUTHENTICATE, "alice", "remote", "host.example", "ssh", MAY_ASK))
+            module.send(ASK, "Passcode: ")
+            self.assertEqual(module.receive(), (TYPED, SECRET))
+            module.send(OK)
+        self.expect(script, SUCCESS, "remote", "item=rhost:host.example", "item=tty:ssh", types(SECRET))
+
+    def test_a_line_for_remote_persons_tries_a_password_once(self):
+        typed = []
+        def script(module):
+            module.begin()
+            module.send(ASK, "Passcode: ")
+            while (got := module.receive())[0] == TYPED:
+                typed.append(got[1])
+                module.send(ASK, "Passcode: ")
+        told = self.expect(script, SUCCESS, "profile-remote", "item=rhost:host.example", *[types("password")] * 4)
+        self.assertEqual((typed, told.shown()), (["password"], ["Passcode: ", "Passcode: ", "typed"]))
+
+    def test_an_empty_host_is_here(self):
+        self.expect(lambda module: (module.begin(), module.send(OK)), SUCCESS, "sign-in", "item=rhost:")
+
+    def test_a_remote_login_still_opens_the_store(self):
+        def script(module):
+            self.assertEqual(module.begin(), (OPEN, "alice", "login", SECRET))
+            module.send(DONE, 0)
+        told = self.play(script, "login", "item=rhost:host.example", types(SECRET), "authenticate", "open")
+        self.assertEqual((told.results(), told.results("open")), ([SUCCESS], [IGNORE]))
+
+
+class LockedTests(Tests):
+    """Accounts that pam_unix refuses: a yes of the module would pass over it."""
+
+    # `passwd -l` and `usermod -L`, `passwd -l` of Red Hat, an account that never had a password, one of the system.
+    LOCKED = ("!$y$j9T$salt$hash", "!!$6$salt$hash", "!", "!*", "*", "*LK*")
+    HASH = "$y$j9T$salt$" + END_OF_SECRET
+
+    def test_a_locked_account_is_not_signed_in(self):
+        for field in self.LOCKED:
+            for service in ("sign-in", "no-ask", "remote"):
+                with self.subTest(field, service=service):
+                    told = self.expect_no_connection(service, f"shadow={masked(field)}", types(SECRET), "authenticate")
+                    self.assertEqual((told.results(), told.shown()), ([UNAVAIL], []))
+
+    def test_the_password_has_its_turn(self):
+        told = self.expect_no_connection("profile", f"shadow={masked('!')}", types(SECRET), "authenticate")
+        self.assertEqual(told.shown(), ["typed"])
+
+    def test_other_accounts_are_asked(self):
+        for field in ("", "x", "$y$j9T$salt$hash", "$6$salt$!*"):
+            self.expect(lambda module: (module.begin(), module.send(OK)), SUCCESS, "sign-in", f"shadow={masked(field)}")
+
+    def test_an_account_that_cannot_be_looked_up_is_not_signed_in(self):
+        for error in (errno.EMFILE, errno.ENOMEM, errno.ERANGE, errno.EIO):
+            told = self.expect_no_connection("sign-in", f"shadow-error={error}", types(SECRET), "authenticate")
+            self.assertEqual((told.results(), told.shown()), ([UNAVAIL], []))
+
+    def test_a_file_that_is_not_there_or_not_for_the_program_locks_nobody(self):
+        for error in (errno.ENOENT, errno.EACCES):
+            self.expect(lambda module: (module.begin(), module.send(OK)), SUCCESS, "sign-in", f"shadow-error={error}")
+
+    def test_the_line_of_a_locked_account_keeps_its_password(self):
+        told = self.expect_no_connection("stash", f"shadow={masked('!')}", "authenticate")
+        self.assertEqual(told.results(), [IGNORE])
+
+    @unittest.skipIf(KIND == "valgrind", "takes minutes there")
+    def test_no_hash_stays_in_memory(self):
+        find = f"search={masked(END_OF_SECRET)}"
+        told = self.expect_no_connection("sign-in", f"shadow={masked('!' + self.HASH)}", "authenticate", find)
+        told += self.play(
+            lambda module: (module.begin(), module.send(OK)), "sign-in", f"shadow={masked(self.HASH)}", "authenticate", find)
+        self.assertEqual([each["found"] for each in told if "found" in each], [0, 0])
 
 
 class StoreTests(Tests):
@@ -573,9 +730,29 @@ class StoreTests(Tests):
         told = self.run_program("stash", "authenticate", "open")
         self.assertEqual((told.results(), told.results("open")), ([IGNORE], [IGNORE]))
 
-    def test_a_broken_daemon_delays_a_login_by_two_seconds(self):
+    def test_a_daemon_that_just_starts_is_waited_for(self):
+        # The first login of a machine starts it, and so may a change.
+        def script(module):
+            time.sleep(3)
+            module.begin()
+            module.send(DONE, 0)
+            module.expect_the_end()
+        self.play(script, "login", types(SECRET), "authenticate", "open")
+        self.play(script, "change", types("old"), types("new"), "change")
+
+    def test_a_late_daemon_makes_no_opening_longer(self):
+        # Six of ten seconds of the module's clock pass before the greeting.
+        def script(module):
+            time.sleep(3)
+            self.wait_until_the_end(module)
+        told = self.play(script, "login", types(SECRET), "authenticate", "speed=2", "open")
+        self.assertEqual(told.results("open"), [IGNORE])
+        self.expect_time(told, 4.9, 6.5, "open")
+
+    def test_a_broken_daemon_delays_a_login(self):
         for script, least, most in (
-            (lambda module: module.expect_the_end(), 1.9, 2.5),
+            # It may start yet.
+            (lambda module: module.expect_the_end(), 6.9, 9),
             (lambda module: (module.begin(), module.expect_the_end()), 1.9, 2.5),
             (lambda module: (module.begin(), module.send(OK), module.expect_the_end()), 0, 0.5),
             (lambda module: (module.begin(), module.raw(b"garbage"), module.expect_the_end()), 0, 0.5),
@@ -603,15 +780,6 @@ class StoreTests(Tests):
         told = self.play(self.wait_until_the_end, "change", types("old"), types("new"), "speed=30", "change")
         self.assertEqual(told.results("change"), [SUCCESS])
         self.expect_time(told, 1.9, 2.5, "change")
-
-    def expect_no_connection(self, service, *steps):
-        """No connection at all: the socket leads nowhere, and an attempt to connect would be seen in the queue."""
-        with ScriptedDaemon(SOCKET, None, 0) as daemon:
-            told = self.run_program(service, *steps)
-            daemon.listener.settimeout(0)
-            with self.assertRaises(BlockingIOError):
-                daemon.listener.accept()
-        return told
 
     def test_no_token_for_another_user(self):
         told = self.expect_no_connection("login", types(SECRET), "authenticate", "item=user:root", "open")
@@ -806,7 +974,7 @@ class HostTests(Tests):
         listed = subprocess.run(["nm", "-D", MODULE], check=True, capture_output=True, text=True).stdout
         imports = {re.sub("@.*|^__(.*)_chk@.*", r"\1" if "_chk@" in each else "", each) for each in re.findall(r" U (\S+)", listed)}
         self.assertEqual(imports - {"__errno_location", "__stack_chk_fail", "memset", "memcmp", "strlen", "strcmp", "memcpy", "explicit_bzero"}, {
-            "clock_gettime", "close", "connect", "fcntl", "free", "fstat", "getpgrp", "getpwnam_r", "getsockopt", "ioctl", "isatty", "madvise", "mlock", "mmap",
+            "clock_gettime", "close", "connect", "fcntl", "free", "fstat", "getpgrp", "getpwnam_r", "getsockopt", "getspnam_r", "ioctl", "isatty", "madvise", "mlock", "mmap",
             "munmap", "open", "pam_get_data", "pam_get_item", "pam_get_user", "pam_prompt", "pam_set_data", "pam_syslog", "poll", "recv", "sendmsg",
             "setsockopt", "snprintf", "socket", "stat", "tcgetpgrp",
         })
@@ -916,10 +1084,10 @@ class TerminalTests(Tests):
 class PamtesterTests(Tests):
     """The same through a program of others, and through the stack's folder as programs name it."""
 
-    def pamtester(self, service, operations, typed=""):
+    def pamtester(self, service, operations, typed="", user="alice", under=()):
         wrapper = subprocess.run(["find", "/usr/lib", "-name", "libpam_wrapper.so"], capture_output=True, text=True).stdout.split()[0]
         return subprocess.run(
-            ["pamtester", service, "alice", *operations], input=typed, capture_output=True, text=True, timeout=30,
+            [*under, "pamtester", service, user, *operations], input=typed, capture_output=True, text=True, timeout=30,
             env={"LD_PRELOAD": wrapper, "PAM_WRAPPER": "1", "PAM_WRAPPER_SERVICE_DIR": CONFIGURATION, "PATH": os.environ["PATH"]},
         )
 
@@ -944,6 +1112,23 @@ class PamtesterTests(Tests):
             module.send(DONE, 0)
         with ScriptedDaemon(SOCKET, script):
             self.pamtester("login", ["authenticate", "open_session"], SECRET + "\n")
+
+    @unittest.skipUnless(IS_ROOT, "needs root, for the machine's shadow file")
+    def test_an_account_that_the_machine_has_locked(self):
+        """The account `daemon` has no password (base-passwd). A program without root's rights cannot know."""
+        field = subprocess.run(["getent", "shadow", "daemon"], check=True, capture_output=True, text=True).stdout.split(":")[1]
+        self.assertIn(field[:1], ("*", "!"))
+        with ScriptedDaemon(SOCKET, None, 0) as daemon:
+            ended = self.pamtester("sign-in", ["authenticate"], user="daemon")
+            daemon.listener.settimeout(0)
+            with self.assertRaises(BlockingIOError):
+                daemon.listener.accept()
+        self.assertEqual(
+            (ended.returncode, ended.stderr), (1, "pamtester: Authentication service cannot retrieve authentication info\n"))
+        with ScriptedDaemon(SOCKET, lambda module: (module.begin(), module.send(OK))):
+            ended = self.pamtester(
+                "sign-in", ["authenticate"], user="daemon", under=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"])
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,8 @@ public struct LeaseRequest: Sendable, Equatable {
     /// `sign`, `decrypt`, `key-exchange`, `read`; empty for all that the objects permit.
     public var operations: [String] = []
     /// Fingerprints of host keys (`SHA256:…`), namespaces of signatures (`namespace:git`), servers of passwords (`github.com`); empty
-    /// for any.
+    /// for any. A lease must name the destinations of signatures for SSH that another host asks for, or may
+    /// (`forwarded by SHA256:… to SHA256:…`), and the unknown place.
     public var destinations: [String] = []
     public var purpose = ""
     /// Seconds without a use after which the lease ends.
@@ -60,7 +61,7 @@ public struct Lease: Sendable, Equatable {
     public let program: String
     public let door: LeaseDoor
     public let operations: [String]
-    /// Nil for any. An empty text stands for uses without a destination.
+    /// Nil for any, except those that a lease must name. An empty text stands for uses without a destination.
     public let destinations: [String]?
     public let purpose: String
     public let factors: [String]

@@ -143,26 +143,45 @@ package struct CredentialItems: Sendable {
         return found
     }
 
-    /// - Parameter former: an item whose rule the new one takes over; nil for the rule of this program.
+    /// Adds an item. Asks for the passcode while the store is locked, and for nothing that its rule asks for, except that a rule with an
+    /// application password has the person choose one.
+    ///
+    /// - Parameter former: items of the same place, which are deleted once the new one is stored: a declined question, a full store and an
+    ///   end of this program leave them. The new one takes over the rule of the last one; without any it has the rule of this program.
     package func add(
-        _ place: CredentialPlace, _ secret: CredentialSecret, ruledAs former: Found? = nil, reason: String
+        _ place: CredentialPlace, _ secret: CredentialSecret, insteadOf former: [Found] = [], reason: String
     ) throws {
-        var attributes = place.exact
+        var attributes = place.exact.merging(secret.attributes) { $1 }
         attributes["labl"] = .text(place.label)
-        attributes["desc"] = .text(secret.description)
         attributes["pdmn"] = .text("aku")
+        // Until the former ones are deleted, one of the attributes that make an item unique must differ. No search of this program names
+        // this one.
+        if !former.isEmpty { attributes["atyp"] = .text(UUID().uuidString) }
         _ = try client.ostiary.addItem(
-            Self.itemClass, attributes: attributes, accessControl: try former?.accessControl ?? accessControl(),
+            Self.itemClass, attributes: attributes, accessControl: try former.last?.accessControl ?? accessControl(),
             data: SecretBytes(copying: secret.value.bytes),
             use: use(reason))
+        try delete(former)
+    }
+
+    /// Whether the item of a place holds another secret, as far as its attributes tell. They are searched without a question, whatever the
+    /// item's rule.
+    ///
+    /// A renewed secret ends at another time, and a password that was typed in place of a token is no credential in lines. Two passwords
+    /// are not told apart: a digest among the attributes would let their readers guess the password.
+    package func holdsOther(than secret: CredentialSecret, at place: CredentialPlace) throws -> Bool {
+        guard secret.description == CredentialSecret.linesDescription else {
+            let lines: ItemAttributeValues = ["desc": .text(CredentialSecret.linesDescription)]
+            return try !list(place.exact.merging(lines) { $1 }).isEmpty
+        }
+        return try list(place.exact.merging(secret.attributes) { $1 }).isEmpty
     }
 
     /// Replaces the secret of an item without a rule.
     package func replace(_ found: Found, by secret: CredentialSecret, reason: String) throws {
         let selection = ItemSelection(itemClass: Self.itemClass, attributes: Self.group, id: found.id)
         try client.ostiary.updateItems(
-            selection, attributes: ["desc": .text(secret.description)], data: SecretBytes(copying: secret.value.bytes),
-            use: use(reason))
+            selection, attributes: secret.attributes, data: SecretBytes(copying: secret.value.bytes), use: use(reason))
     }
 
     /// Asks nobody. An item that is gone already is no error.
@@ -193,6 +212,13 @@ package struct CredentialItems: Sendable {
             requirements: [
                 .create: .unrestricted, .read: reading, .change: .unrestricted, .delete: .unrestricted,
             ], limits: limits)
+    }
+}
+
+extension CredentialSecret {
+    /// What an item says of its secret: the form, and when it ends.
+    var attributes: ItemAttributeValues {
+        ["desc": .text(description), "icmt": .text(expiry.map { "password_expiry_utc=\($0)" } ?? "")]
     }
 }
 

@@ -12,6 +12,8 @@ package struct CredentialSecret: Sendable {
 
     package let description: String
     package let value: Secret
+    /// When it ends, in seconds since 1970; nil where git named no end.
+    package let expiry: UInt64?
 
     /// The secret of a credential of git; nil when it has nothing to keep.
     package init?(_ credential: GitCredential) {
@@ -27,16 +29,16 @@ package struct CredentialSecret: Sendable {
         guard isWhole || (kept.password != nil && credential.username != nil) else { return nil }
         let isPasswordAlone = !isWhole && kept.expiry == nil && kept.refreshToken == nil
         if isPasswordAlone, let password = kept.password, !password.bytes.isEmpty {
-            (description, value) = (Self.passwordDescription, password)
+            (description, value, expiry) = (Self.passwordDescription, password, nil)
             return
         }
         // The account of an item says the same for none and an empty one.
         if credential.username?.isEmpty == true { kept.username = "" }
-        (description, value) = (Self.linesDescription, Secret(kept.answer()))
+        (description, value, expiry) = (Self.linesDescription, Secret(kept.answer()), kept.expiry)
     }
 
     /// A password, or a token, that is not empty.
-    package init(password: Secret) { (description, value) = (Self.passwordDescription, password) }
+    package init(password: Secret) { (description, value, expiry) = (Self.passwordDescription, password, nil) }
 
     /// What git is told of an item.
     package static func credential(

@@ -49,12 +49,11 @@ package struct DockerCredentialHelper: Sendable {
         let reason = "keep the credential for \(given.serverURL)"
         let others = try items.list(CredentialPlace(dockerServer: given.serverURL).searched)
         let same = try items.list(place.exact)
-        if let former = same.first, !former.hasRule {
+        if let former = same.last, !former.hasRule {
             try items.replace(former, by: secret, reason: reason)
         } else {
-            // Replacing a secret under a rule would ask for that rule. A new item has the same one, and nobody is asked.
-            if !same.isEmpty { try items.delete(same) }
-            try items.add(place, secret, ruledAs: same.first, reason: reason)
+            // Replacing a secret under a rule would ask for that rule. A new item has the same one without asking for it.
+            try items.add(place, secret, insteadOf: same, reason: reason)
         }
         let kept = Set(same.map(\.id))
         let replaced = others.filter { !kept.contains($0.id) }

@@ -54,8 +54,8 @@ package struct DoorFailure: Error, Equatable, Sendable, CustomStringConvertible 
         )
     }
 
-    /// The folder, the socket or what the service manager passed cannot be used.
-    static func unusable(_ explanation: String) -> DoorFailure {
+    /// The folder, the socket or what the service manager passed cannot be used, or the system does not give what a door needs.
+    package static func unusable(_ explanation: String) -> DoorFailure {
         DoorFailure(-152, FailureClass("doorUnusable", .failed), explanation)
     }
 

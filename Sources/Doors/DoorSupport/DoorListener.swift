@@ -3,7 +3,6 @@ import Cancellations
 import DetachedThreads
 import Glibc
 import OstiaryClient
-import Synchronization
 package import UnixSocket
 
 /// The socket at which a door is reached: the service manager's, or one that this process makes.
@@ -16,10 +15,14 @@ package final class DoorListener: Sendable {
     /// Held as long as this process serves a socket that it made. Nil for the service manager's.
     private let claim: SocketClaim?
     private let end: PollableCancellation
+    private let served: ServedConnections
 
     private init(_ socket: UnixSocket, path: String, claim: SocketClaim?) throws(DoorFailure) {
         (self.socket, self.path, self.claim, isActivated) = (socket, path, claim, claim == nil)
-        do { end = try PollableCancellation() } catch { throw .unusable(error) }
+        do {
+            end = try PollableCancellation()
+            served = try ServedConnections()
+        } catch { throw .unusable(error) }
     }
 
     // MARK: making one
@@ -58,25 +61,39 @@ package final class DoorListener: Sendable {
 
     /// Serves clients until ``stop()``, each on a thread of its own. Blocks; without clients nothing wakes up.
     ///
-    /// Clients beyond `limit` are closed at once, and so are connections of another user.
+    /// Clients beyond `limit` wait in the socket's queue until one leaves. If they were closed, systemd would take the end of the stream for
+    /// an empty credential, and ssh would find no keys.
     ///
-    /// - Parameter body: serves one connection and returns when it has ended.
-    package func serve(limit: Int = 64, _ body: @escaping @Sendable (UnixSocket) -> Void) throws(DoorFailure) {
-        let count = ServedCount(limit: limit)
+    /// - Parameters:
+    ///   - body: serves one connection and returns when it has ended.
+    ///   - unserved: gets each connection that is closed without being served, and why: `foreignUser`, and `doorUnusable` where the system
+    ///     gives no thread. It runs on the thread that accepts, so it must not block for long.
+    package func serve(
+        limit: Int = 64, _ body: @escaping @Sendable (UnixSocket) -> Void,
+        unserved: (UnixSocket, DoorFailure) -> Void = { _, _ in }
+    ) throws(DoorFailure) {
         // Reading the arguments needed most of the program's code, and nothing needs it again.
         ostiary_release_code()
-        while try waitForClient() {
+        while try waitForPlace(limit), try wait(for: socket.number) {
             guard let connection = try accept() else { continue }
-            guard count.enter() else { continue }
-            let isStarted = DetachedThread.start {
-                defer { count.leave() }
-                body(connection)
-            }
-            if !isStarted { count.leave() }
+            do throws(DoorFailure) { try start(connection, body) } catch { unserved(connection, error) }
         }
     }
 
-    /// Ends ``serve(limit:_:)``. Connections go on. Removes the socket, unless it is the service manager's. May be called more than once.
+    /// Waits until all clients have left, but no longer than `patience`. To be called when ``serve(limit:_:unserved:)`` has returned.
+    ///
+    /// - Returns: the connections that are still served.
+    package func connections(stillServedAfter patience: Duration) -> [UnixSocket] {
+        let deadline = PollDeadline(after: patience)
+        while !served.areFewer(than: 1), let left = deadline.milliseconds {
+            var watched = pollfd(fd: served.descriptor, events: Int16(POLLIN), revents: 0)
+            if unsafe poll(&watched, 1, left) > 0 { served.forgetLeaving() }
+        }
+        return served.connections
+    }
+
+    /// Ends ``serve(limit:_:unserved:)``. Connections go on. Removes the socket, unless it is the service manager's. May be called more
+    /// than once.
     package func stop() {
         end.cancel()
         guard let claim else { return }
@@ -87,10 +104,19 @@ package final class DoorListener: Sendable {
 
     deinit { stop() }
 
-    /// False once ``stop()`` was called.
-    private func waitForClient() throws(DoorFailure) -> Bool {
+    /// Waits until fewer than `limit` clients are served. False once ``stop()`` was called.
+    private func waitForPlace(_ limit: Int) throws(DoorFailure) -> Bool {
+        while !served.areFewer(than: limit) {
+            guard try wait(for: served.descriptor) else { return false }
+            served.forgetLeaving()
+        }
+        return true
+    }
+
+    /// Waits until a descriptor can be read. False once ``stop()`` was called.
+    private func wait(for descriptor: CInt) throws(DoorFailure) -> Bool {
         var watched = [
-            pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         while unsafe poll(&watched, nfds_t(watched.count), -1) < 0 {
@@ -99,42 +125,45 @@ package final class DoorListener: Sendable {
         return watched[1].revents == 0
     }
 
-    /// The next connection of this user; nil when there is none after all.
+    /// Serves a connection on a thread of its own.
+    ///
+    /// - Throws: `foreignUser`, and `doorUnusable` if the system gives no thread.
+    private func start(
+        _ connection: UnixSocket, _ body: @escaping @Sendable (UnixSocket) -> Void
+    ) throws(DoorFailure) {
+        guard Self.isOfUser(connection) else { throw .foreignUser }
+        // Before the thread runs: when serving has ended, each connection is known.
+        served.enter(connection)
+        let isStarted = DetachedThread.start { [served] in
+            defer { served.leave(connection) }
+            body(connection)
+        }
+        guard isStarted else {
+            served.leave(connection)
+            throw .unusable("The system gives no thread to serve a client with, so it was sent away. Try again later.")
+        }
+    }
+
+    /// A connection whose user cannot be told counts as another user's.
+    private static func isOfUser(_ connection: UnixSocket) -> Bool {
+        do { return try connection.peerCredentials().userID == geteuid() } catch { return false }
+    }
+
+    /// The next connection; nil when there is none after all.
     private func accept() throws(DoorFailure) -> UnixSocket? {
-        do {
-            let connection = try socket.accept()
-            guard try connection.peerCredentials().userID == geteuid() else { return nil }
-            return connection
-        } catch {
+        do { return try socket.accept() } catch {
             switch error.code {
-            case EAGAIN, EINTR, ECONNABORTED, EPROTO, ENOTCONN: return nil
+            case EAGAIN, EINTR, ECONNABORTED, EPROTO: return nil
             case EMFILE, ENFILE, ENOBUFS, ENOMEM:
                 // The connection stays in the queue, and would wake this thread again at once.
                 usleep(Self.shortageMicroseconds)
                 return nil
+            // stop() has shut the socket down since the wait.
+            case _ where end.isCancelled: return nil
             default: throw .unusable(error)
             }
         }
     }
 
     private static let shortageMicroseconds: useconds_t = 100_000
-}
-
-/// How many clients are served now.
-private final class ServedCount: Sendable {
-    private let limit: Int
-    private let count = Mutex(0)
-
-    init(limit: Int) { self.limit = limit }
-
-    /// False when as many are served as may be.
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < limit else { return false }
-            count += 1
-            return true
-        }
-    }
-
-    func leave() { count.withLock { $0 -= 1 } }
 }

@@ -1,3 +1,4 @@
+import Cancellations
 import Dispatch
 import Foundation
 import Glibc
@@ -38,6 +39,10 @@ package final class AddedKeys: Sendable {
     func key(named blob: some Equatable & Sequence<UInt8>) -> AddedKey? {
         all.first { $0.publicKey.blob.elementsEqual(blob) }
     }
+
+    /// Whether a key is still there: it has not expired, and was neither removed nor replaced. Each addition makes a key of its own, whose
+    /// limits may be others.
+    func holds(_ key: AddedKey) -> Bool { all.contains { $0.key === key.key } }
 
     /// Adds a key, or replaces the one that has the same public half.
     ///
@@ -97,7 +102,8 @@ package final class AgentLock: Sendable {
     }
 
     private let state = Mutex(State())
-    private let isClosed = Atomic(false)
+    /// Cancelled by a lock. Unlocking puts a new one in its place.
+    private let opening = Mutex(Cancellation())
     private let wait: @Sendable (Duration) -> Void
 
     /// - Parameter wait: lets the time after a wrong passphrase pass; it blocks.
@@ -107,20 +113,24 @@ package final class AgentLock: Sendable {
         usleep(UInt32(clamping: Int(duration / .microseconds(1))))
     }
 
-    package var isLocked: Bool { isClosed.load(ordering: .acquiring) }
+    package var isLocked: Bool { untilLocked.isCancelled }
 
-    /// Locks with a passphrase.
+    /// Cancelled by the next lock, and stays so after the agent is unlocked again.
+    var untilLocked: Cancellation { opening.withLock { $0 } }
+
+    /// Locks with a passphrase, and ends the questions that stand.
     ///
     /// - Returns: false when it is locked already, and for an empty passphrase.
     func lock(_ passphrase: borrowing SecretBytes) -> Bool {
         guard !passphrase.isEmpty else { return false }
         let sealed = SealedPassphrase(passphrase)
-        return state.withLock { state in
-            guard state.lock == nil else { return false }
+        let ended: Cancellation? = state.withLock { state in
+            guard state.lock == nil else { return nil }
             state.lock = sealed
-            isClosed.store(true, ordering: .releasing)
-            return true
+            return untilLocked
         }
+        ended?.cancel()
+        return ended != nil
     }
 
     /// Unlocks. After a wrong passphrase it waits, longer each time; tries on all other connections wait meanwhile.
@@ -133,7 +143,7 @@ package final class AgentLock: Sendable {
                 return false
             }
             (state.lock, state.failures) = (nil, 0)
-            isClosed.store(false, ordering: .releasing)
+            opening.withLock { $0 = Cancellation() }
             return true
         }
     }

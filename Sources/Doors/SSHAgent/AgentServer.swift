@@ -33,7 +33,8 @@ package struct AgentServer: Sendable {
             defer { client.leave() }
             let held = try begin(client)
             var session = AgentSession(
-                core, held: held, upstream: upstream(client), clientMayForward: Self.mayForward(client))
+                core, held: held, upstream: upstream(client), clientMayForward: Self.mayForward(client),
+                cancellation: client.cancellation)
             while let message = try Self.nextMessage(of: client) {
                 let answer = session.answer(message.number, message.contents)
                 try client.write(SecretBytes(answer.bytes))

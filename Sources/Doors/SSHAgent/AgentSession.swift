@@ -1,4 +1,5 @@
 import AccessControl
+package import Cancellations
 import Foundation
 import SSHFormats
 import SSHKeyFiles
@@ -13,15 +14,20 @@ package struct AgentSession {
     /// Nil where Ostiary is not asked.
     private let held: (any KeyHolding)?
     private let upstream: UpstreamAgent?
+    /// Of the client.
+    private let cancellation: Cancellation
     private var connection: BoundConnection
     /// Ostiary's keys as they were listed last on this connection.
     private var known: [HeldKey] = []
 
-    /// - Parameter clientMayForward: whether the client is a program that may pass on what another machine asks for.
+    /// - Parameters:
+    ///   - clientMayForward: whether the client is a program that may pass on what another machine asks for.
+    ///   - cancellation: cancelled when the client goes. It ends the question about a signature.
     package init(
-        _ core: AgentCore, held: (any KeyHolding)?, upstream: UpstreamAgent? = nil, clientMayForward: Bool = false
+        _ core: AgentCore, held: (any KeyHolding)?, upstream: UpstreamAgent? = nil, clientMayForward: Bool = false,
+        cancellation: Cancellation = Cancellation()
     ) {
-        (self.core, self.held, self.upstream) = (core, held, upstream)
+        (self.core, self.held, self.upstream, self.cancellation) = (core, held, upstream, cancellation)
         connection = BoundConnection(clientMayForward: clientMayForward)
     }
 
@@ -102,43 +108,68 @@ package struct AgentSession {
         guard let request = try? SignatureRequest(contents) else { return .failure }
         if let key = core.added.key(named: request.blob) { return sign(request, with: key) }
         if let key = heldKey(request.blob) { return sign(request, with: key) }
-        return pass(.sign, contents)
+        return passSignature(contents)
     }
 
     private func sign(_ request: SignatureRequest, with key: AddedKey) -> AgentAnswer {
-        let fingerprint = key.publicKey.fingerprint
-        guard rules(of: key).permitsSignature(of: request.data, by: key.publicKey) else {
-            core.note("The key \(fingerprint) was not used: its destinations do not permit it.")
-            return .failure
-        }
         do {
+            try check(key, for: request)
             if key.constraints.confirms { try confirm(request, key) }
-            if key.key.kind == .securityKey { return .signature(try signWithSecurityKey(request, key.key)) }
+            if key.key.kind == .securityKey { return .signature(try signWithSecurityKey(request, key)) }
             return .signature(try key.key.signature(of: request.data, request.flags, permitsSHA1: true))
         } catch {
-            core.note("The key \(fingerprint) was not used: \(error)")
+            core.note("The key \(key.publicKey.fingerprint) was not used: \(error)")
             return .failure
         }
+    }
+
+    /// Whether an added key may make the signature now. A question can stand for long, so each answer needs another look.
+    private func check(_ key: AddedKey, for request: SignatureRequest) throws(UseRefusal) {
+        guard core.added.holds(key) else { throw .keyGone }
+        guard rules(of: key).permitsSignature(of: request.data, by: key.publicKey) else { throw .destinations }
+    }
+
+    /// Makes a call that may ask the person. A lock of the agent and the client's end cancel the question. A result that comes nevertheless does not
+    /// count, also if the agent was unlocked again.
+    private func asking<Answer>(_ ask: (Cancellation) throws -> Answer) throws -> Answer {
+        let (locked, question) = (core.lock.untilLocked, Cancellation())
+        let ends = [locked, cancellation]
+        let registrations = ends.map { end in end.register { question.cancel() } }
+        defer {
+            for (end, registration) in zip(ends, registrations) { if let registration { end.remove(registration) } }
+        }
+        // One that came before its registration runs no handler.
+        if ends.contains(where: { $0.isCancelled }) { question.cancel() }
+        let answer = Result { try ask(question) }
+        guard !locked.isCancelled else { throw UseRefusal.locked }
+        guard !cancellation.isCancelled else { throw UseRefusal.clientGone }
+        return try answer.get()
     }
 
     /// The question about the security key has the host's proof in it, so it is not put on a connection whose proof was refused.
-    private func signWithSecurityKey(_ request: SignatureRequest, _ key: SSHPrivateKey) throws -> SSHSignature {
-        guard let held else { throw ConfirmationRefusal.nobodyToAsk }
+    private func signWithSecurityKey(_ request: SignatureRequest, _ key: AddedKey) throws -> SSHSignature {
+        guard let held else { throw UseRefusal.nobodyToAsk }
         guard !connection.isRefused else { throw KeyRefusal.refusedBinding }
-        return try held.sign(clientSignature(request), withSecurityKey: key)
+        let signature = try asking {
+            try held.sign(clientSignature(request), withSecurityKey: key.key, cancellation: $0)
+        }
+        try check(key, for: request)
+        return signature
     }
 
     private func confirm(_ request: SignatureRequest, _ key: AddedKey) throws {
-        guard let held else { throw ConfirmationRefusal.nobodyToAsk }
+        guard let held else { throw UseRefusal.nobodyToAsk }
         // The question would name the host of a binding that counts no more.
         guard !connection.isRefused else { throw KeyRefusal.refusedBinding }
-        try held.confirm(SignatureWords(clientSignature(request), with: key).reason, for: connection)
+        let reason = try SignatureWords(clientSignature(request), with: key).reason
+        try asking { try held.confirm(reason, for: connection, cancellation: $0) }
+        try check(key, for: request)
     }
 
     private func sign(_ request: SignatureRequest, with key: HeldKey) -> AgentAnswer {
         do {
             guard let held, !connection.isRefused else { throw KeyRefusal.refusedBinding }
-            return .signature(try held.sign(clientSignature(request), with: key))
+            return .signature(try asking { try held.sign(clientSignature(request), with: key, cancellation: $0) })
         } catch {
             core.note("The key \(key.comment) was not used: \(error)")
             return .failure
@@ -249,6 +280,17 @@ package struct AgentSession {
         }
     }
 
+    /// The other agent may ask the person itself, and knows nothing of a lock of this one.
+    private func passSignature(_ contents: borrowing SecretBytes) -> AgentAnswer {
+        let locked = core.lock.untilLocked
+        let answer = pass(.sign, contents)
+        guard !locked.isCancelled else {
+            core.note("The other agent's signature was not given out: \(UseRefusal.locked)")
+            return .failure
+        }
+        return answer
+    }
+
     /// The other agent, as long as it knows all that is known of the connection. It hears of no binding that was refused here, so it would take
     /// what comes afterwards for requests of this machine, or of the host that was bound before.
     private func trustedUpstream() -> UpstreamAgent? {
@@ -297,8 +339,26 @@ package struct AgentSession {
     }
 }
 
-/// Why a use cannot be confirmed.
-enum ConfirmationRefusal: Error, Equatable {
-    /// The agent runs without Ostiary.
+/// Why the agent itself makes no signature, before a question or after it.
+package enum UseRefusal: Error, Equatable, Sendable {
+    /// The agent runs without Ostiary, or does not reach it.
     case nobodyToAsk
+    /// Those of `ssh-add -h`, for this request and at this time.
+    case destinations
+    /// While the question stood.
+    case locked
+    case clientGone
+    case keyGone
+}
+
+extension UseRefusal: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .nobodyToAsk: "the person must be asked, and Ostiary is not there for this client"
+        case .destinations: "its destinations do not permit it"
+        case .locked: "the agent was locked meanwhile"
+        case .clientGone: "the client went meanwhile"
+        case .keyGone: "it expired, was removed, or was added once more meanwhile"
+        }
+    }
 }

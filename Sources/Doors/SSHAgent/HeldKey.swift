@@ -1,4 +1,5 @@
 package import AccessControl
+package import Cancellations
 package import Foundation
 package import SSHFormats
 package import SSHKeyFiles
@@ -59,15 +60,18 @@ package struct ClientSignature: Sendable {
     }
 }
 
-/// What the agent asks of Ostiary for one client. Every call blocks; all but the first as long as the person is asked.
+/// What the agent asks of Ostiary for one client. Every call blocks; all but the first as long as the person is asked, or until the cancellation
+/// ends the question.
 package protocol KeyHolding: Sendable {
     /// The keys for SSH. Asks nobody, also while the store is locked.
     func keys() throws -> [HeldKey]
-    func sign(_ request: ClientSignature, with key: HeldKey) throws -> SSHSignature
+    func sign(_ request: ClientSignature, with key: HeldKey, cancellation: Cancellation) throws -> SSHSignature
     /// Signs with a key that a program gave to the agent, and whose private half is in a security key.
-    func sign(_ request: ClientSignature, withSecurityKey key: SSHPrivateKey) throws -> SSHSignature
+    func sign(
+        _ request: ClientSignature, withSecurityKey key: SSHPrivateKey, cancellation: Cancellation
+    ) throws -> SSHSignature
     /// Has the person agree to one use of a key that a program gave to the agent.
-    func confirm(_ reason: String, for connection: BoundConnection) throws
+    func confirm(_ reason: String, for connection: BoundConnection, cancellation: Cancellation) throws
 }
 
 /// The limits of an imported key, checked before anybody is asked. For keys in the enclave the daemon checks them itself, by the same rules.

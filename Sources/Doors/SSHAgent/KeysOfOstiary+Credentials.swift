@@ -1,4 +1,5 @@
 import AccessControl
+package import Cancellations
 import DoorSupport
 import Foundation
 package import OstiaryClient
@@ -12,21 +13,23 @@ extension KeysOfOstiary {
         try ostiary.passkeys().compactMap { HeldKey($0) }
     }
 
-    package func sign(_ request: ClientSignature, withSecurityKey key: SSHPrivateKey) throws -> SSHSignature {
+    package func sign(
+        _ request: ClientSignature, withSecurityKey key: SSHPrivateKey, cancellation: Cancellation
+    ) throws -> SSHSignature {
         guard let handle = key.handle else { throw KeySignatureError.failed }
         return try sign(
             request, by: key.publicKey.plain,
-            .securityKey(handle: handle.bytes, requiresVerification: handle.requiresVerification))
+            .securityKey(handle: handle.bytes, requiresVerification: handle.requiresVerification), cancellation)
     }
 
     /// The daemon parses the very bytes and verifies the bindings, and the authenticator signs for the relying party of the key.
     func sign(
-        _ request: ClientSignature, by key: SSHPublicKey, _ place: SSHCredential.Place
+        _ request: ClientSignature, by key: SSHPublicKey, _ place: SSHCredential.Place, _ cancellation: Cancellation
     ) throws -> SSHSignature {
         let bytes = try client.ostiary.assertSSH(
             SSHSigningInput(request), with: SSHCredential(publicKey: key.blob, place: place),
             interaction: Interaction(signingFor: request.connection, because: "sign for SSH"),
-            cancellation: client.cancellation)
+            cancellation: cancellation)
         return try key.signature(of: SSHAssertion(bytes: bytes))
     }
 }

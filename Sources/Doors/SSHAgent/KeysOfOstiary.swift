@@ -1,5 +1,5 @@
 import AccessControl
-import Cancellations
+package import Cancellations
 package import DoorSupport
 package import Foundation
 package import OstiaryClient
@@ -53,29 +53,35 @@ package struct KeysOfOstiary: KeyHolding {
         return items.compactMap(HeldKey.init(listed:))
     }
 
-    package func sign(_ request: ClientSignature, with key: HeldKey) throws -> SSHSignature {
+    package func sign(
+        _ request: ClientSignature, with key: HeldKey, cancellation: Cancellation
+    ) throws -> SSHSignature {
         switch key.place {
-        case .enclave(let right, let confirms): return try sign(request, right, confirms: confirms)
-        case .imported(let item): return try sign(request, with: key, item)
-        case .passkey(let id): return try sign(request, by: key.publicKey, .passkey(id: id))
+        case .enclave(let right, let confirms): return try sign(request, right, confirms: confirms, cancellation)
+        case .imported(let item): return try sign(request, with: key, item, cancellation)
+        case .passkey(let id): return try sign(request, by: key.publicKey, .passkey(id: id), cancellation)
         }
     }
 
     /// The daemon parses the very bytes, verifies the bindings, checks the limits, and asks with what it found.
-    private func sign(_ request: ClientSignature, _ right: Data, confirms: Bool) throws -> SSHSignature {
+    private func sign(
+        _ request: ClientSignature, _ right: Data, confirms: Bool, _ cancellation: Cancellation
+    ) throws -> SSHSignature {
         let input = SSHSigningInput(request)
         let interaction = Interaction(signingFor: request.connection, because: "sign for SSH")
         let raw =
             confirms
             ? try client.ostiary.confirmAndSignSSH(
-                input, right: right, interaction: interaction, cancellation: client.cancellation)
+                input, right: right, interaction: interaction, cancellation: cancellation)
             : try client.context.signSSH(
-                input, right: right, interaction: interaction, cancellation: client.cancellation)
+                input, right: right, interaction: interaction, cancellation: cancellation)
         return try SSHSignature(p256: raw)
     }
 
     /// The private half leaves the store for this one signature.
-    private func sign(_ request: ClientSignature, with key: HeldKey, _ item: Data) throws -> SSHSignature {
+    private func sign(
+        _ request: ClientSignature, with key: HeldKey, _ item: Data, _ cancellation: Cancellation
+    ) throws -> SSHSignature {
         let reason = try ImportedKeyRules.question(about: request, with: key)
         let selection = ItemSelection(
             itemClass: "genp",
@@ -83,14 +89,14 @@ package struct KeysOfOstiary: KeyHolding {
         var use = ItemUse(
             context: client.context,
             interaction: Interaction(signingFor: request.connection, because: reason))
-        use.cancellation = client.cancellation
+        use.cancellation = cancellation
         var signature: SSHSignature?
         try client.ostiary.findItems(selection, returningData: true, use: use) { _, data in
-            guard signature == nil, let key = try Self.key(data, for: key) else { return }
+            // The client may have gone, or the agent been locked, while the person was asked.
+            guard signature == nil, !cancellation.isCancelled, let key = try Self.key(data, for: key) else { return }
             signature = try key.signature(of: request.data, request.flags, permitsSHA1: false)
         }
-        // The client may have gone while the person was asked.
-        guard let signature, !client.cancellation.isCancelled else { throw KeySignatureError.failed }
+        guard let signature else { throw KeySignatureError.failed }
         return signature
     }
 
@@ -101,12 +107,12 @@ package struct KeysOfOstiary: KeyHolding {
         }
     }
 
-    package func confirm(_ reason: String, for connection: BoundConnection) throws {
+    package func confirm(_ reason: String, for connection: BoundConnection, cancellation: Cancellation) throws {
         let context = AuthorizationContext(client: client.ostiary)
         defer { context.invalidate() }
         try context.authorize(
             .requirement(try Requirement(anyOf: [[.biometry], [.passcode]])),
-            interaction: Interaction(signingFor: connection, because: reason), cancellation: client.cancellation)
+            interaction: Interaction(signingFor: connection, because: reason), cancellation: cancellation)
     }
 }
 

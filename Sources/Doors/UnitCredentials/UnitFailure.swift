@@ -51,4 +51,11 @@ extension DoorFailure {
             -197, FailureClass("noData", .failed),
             "The item of \(request.unit) for \(request.credential) holds no secret. Name another one.")
     }
+
+    /// This program ends while somebody is asked. It is noted and never reported, so it has no number of its own.
+    static func ending(_ request: UnitRequest) -> DoorFailure {
+        DoorFailure(
+            FailureDocument.unclassified, .unknown,
+            "\(request.unit) did not get \(request.credential), because this program ends. Start the unit again.")
+    }
 }

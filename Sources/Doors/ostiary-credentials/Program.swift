@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandFailures
+import DetachedThreads
 import DoorSupport
 import UnitCredentials
 
@@ -44,9 +45,18 @@ struct Program: ParsableCommand {
         do throws(DoorFailure) {
             let path = if let rules { rules } else { try CredentialRules.usualPath() }
             if check { return Self.note("\(path) has \(try CredentialRules(at: path).count) rules.") }
+            let signals = try DoorSignals()
+            let listener = try DoorListener.open(Self.socket)
             let server = CredentialServer(
                 rules: path, managers: managers.isEmpty ? .usual : ServiceManagers(managers), note: { Self.note($0) })
-            try DoorListener.open(Self.socket).serve { server.serve($0) }
+            let isWaiting = DetachedThread.start {
+                signals.waitForEnd()
+                listener.stop()
+            }
+            guard isWaiting else {
+                throw .unusable("The system gives no thread to wait for signals with. Try again later.")
+            }
+            try server.serve(at: listener)
         } catch {
             throw ExitCode(DoorReport.failed(error, program: DoorProgram.unitCredentials.name, json: json).rawValue)
         }

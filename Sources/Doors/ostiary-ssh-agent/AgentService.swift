@@ -27,7 +27,8 @@ struct AgentService {
 
     /// Serves until a signal or the end of the parent ends the agent.
     func run() throws {
-        let signals = try SignalsOfAgent()
+        // SIGUSR1 takes away the keys of ssh-add.
+        let signals = try DoorSignals(and: SIGUSR1)
         let listener = try openListener()
         if let upstream = options.upstream { try Self.require(upstream, isNot: listener.path) }
         let core = core
@@ -40,7 +41,7 @@ struct AgentService {
         }
         guard
             DetachedThread.start({
-                signals.wait { core.added.removeAll() }
+                signals.waitForEnd { core.added.removeAll() }
                 finish(EXIT_SUCCESS)
             }), !endsWithParent || Self.watchParent({ finish(2) })
         else {
@@ -85,38 +86,6 @@ struct AgentService {
             var watched = pollfd(fd: parent.number, events: Int16(POLLIN), revents: 0)
             while unsafe poll(&watched, 1, -1) < 0, errno == EINTR {}
             ended()
-        }
-    }
-}
-
-/// The signals that an agent knows: SIGTERM, SIGINT and SIGHUP end it, SIGUSR1 takes away the keys of ssh-add.
-///
-/// To be made before the process has a second thread, because threads inherit what is blocked.
-private struct SignalsOfAgent: Sendable {
-    private static let numbers = [SIGTERM, SIGINT, SIGHUP, SIGUSR1]
-
-    init() throws {
-        var set = Self.set
-        guard unsafe pthread_sigmask(SIG_BLOCK, &set, nil) == 0 else {
-            throw AgentFailure.notStarted("Signals cannot be blocked.")
-        }
-    }
-
-    private static var set: sigset_t {
-        var set = sigset_t()
-        unsafe sigemptyset(&set)
-        for number in numbers { unsafe sigaddset(&set, number) }
-        return set
-    }
-
-    /// Returns once the agent is to end.
-    func wait(forgettingKeys forget: () -> Void) {
-        var set = Self.set
-        while true {
-            var number: CInt = 0
-            guard unsafe sigwait(&set, &number) == 0 else { return }
-            guard number == SIGUSR1 else { return }
-            forget()
         }
     }
 }

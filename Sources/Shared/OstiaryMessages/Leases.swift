@@ -13,7 +13,8 @@ public struct WireGrantLeaseRequest: WireMessage, FieldList {
     public var through = WireLeaseDoor()
     /// `sign`, `decrypt`, `key-exchange` and `read`; empty for all that the objects permit.
     public var operations: [String] = []
-    /// A host key's fingerprint, a namespace behind `namespace:`, or the server of a password; empty for any.
+    /// A host key's fingerprint, a namespace behind `namespace:`, or the server of a password; empty for any. A lease must name the
+    /// destinations of signatures for SSH that another host asks for, or may, and the unknown place.
     public var destinations: [String] = []
     /// The owner's words; at most ``WireLimits/leaseTextByteCount`` bytes.
     public var purpose = ""
@@ -67,7 +68,7 @@ public struct WireLease: WireMessage, FieldList {
     public var through = WireLeaseDoor()
     public var operations: [String] = []
     public var destinations: [String] = []
-    /// Whether any destination is permitted, or none.
+    /// Whether the lease names no destination. It is then for any, except those that a lease must name.
     public var isForAnyDestination = false
     public var purpose = ""
     public var factors: [String] = []

@@ -22,13 +22,31 @@ struct CredentialStage {
     }
 
     private func register(answer: String) throws {
+        try register(helper, as: "org.ostiary.credential-helper", "--door", answer: answer)
+    }
+
+    private func register(_ program: ProgramCopy, as id: String, _ options: String..., answer: String) throws {
         let run = try PlayedTerminal(
             BuiltProgram.named("ostiary"),
-            [
-                "app", "register", helper.url.path, "--id", "org.ostiary.credential-helper", "--group", Self.group,
-                "--door",
-            ], answers: [answer], in: daemon)
+            ["app", "register", program.url.path, "--id", id, "--group", Self.group] + options, answers: [answer],
+            in: daemon)
         guard run.status == 0 else { throw TestSupportError("ostiary app register: \(run.screen)") }
+    }
+
+    /// A copy of the command that sees what the helper keeps. The store has a passcode.
+    func registeredCommand() throws -> ProgramCopy {
+        let command = try ProgramCopy(of: "ostiary", as: "ostiary", in: daemon)
+        try register(command, as: "org.ostiary.command", answer: PrivateDaemon.passcode)
+        return command
+    }
+
+    /// How many items the helper keeps, those under a rule with them.
+    func itemCount(by command: ProgramCopy) throws -> Int {
+        let run = try PlayedTerminal(
+            command.url, ["item", "list", "--class", "internet", "--group", Self.group, "--protected", "--json"],
+            answers: [PrivateDaemon.passcode], in: daemon)
+        guard run.status == 0 else { throw TestSupportError("ostiary item list: \(run.screen)") }
+        return run.screen.components(separatedBy: #""acct""#).count - 1
     }
 
     /// Where git finds the helper, and nothing of the machine's own settings.
@@ -86,6 +104,18 @@ struct CredentialStage {
         return try PlayedTerminal(
             URL(fileURLWithPath: "/usr/bin/env"), variables + ["/bin/sh", "-c", script, "sh", input, helper, action],
             answers: answers, in: daemon)
+    }
+
+    /// A helper that a shell starts on a terminal, with a person who answers.
+    ///
+    /// - Parameter name: of the link.
+    func helperOnTerminal(
+        _ name: String, _ words: [String], input: String, answers: [String]
+    ) throws -> PlayedTerminal {
+        let script = #"printf '%s' "$1" | (shift; exec "$@")"#
+        return try PlayedTerminal(
+            URL(fileURLWithPath: "/bin/sh"), ["-c", script, "sh", input, "\(bin)/\(name)"] + words, answers: answers,
+            in: daemon)
     }
 
     /// The records of the log, newest last.

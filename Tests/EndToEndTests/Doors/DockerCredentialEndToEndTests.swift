@@ -56,6 +56,40 @@ struct DockerCredentialEndToEndTests {
                 == "credentials not found in native keychain\n")
     }
 
+    @Test func `a secret under a rule is replaced under that rule, and stays where a locked store cannot take another`()
+        throws
+    {
+        let stage = try CredentialStage(.withPasscode)
+        try stage.daemon.unlock()
+        let command = try stage.registeredCommand()
+        let added = try stage.run(
+            command.url.path,
+            [
+                "item", "add", "--class", "internet", "--group", CredentialStage.group, "--server", "index.docker.io",
+                "--account", "me", "--attribute", "security-domain=docker", "--attribute", "protocol=https",
+                "--attribute", "port=0", "--attribute", "path=/v1/", "--require", "passcode",
+            ], input: "former")
+        #expect(added.status == 0, "\(added.errors)")
+        stage.daemon.kill()
+        try stage.daemon.start()
+        let alone = try stage.docker("store", input: Self.document)
+        #expect(alone.status == 1 && alone.output == "The store is locked; open it with `ostiary unlock`.\n")
+        let name = "docker-credential-ostiary"
+        let declined = try stage.helperOnTerminal(name, ["store"], input: Self.document, answers: ["\u{3}"])
+        #expect(declined.status == 1 && declined.shows("Cancelled; nothing was done."), "\(declined.screen)")
+        func get() throws -> PlayedTerminal {
+            try stage.helperOnTerminal(name, ["get"], input: Self.server, answers: [PrivateDaemon.passcode])
+        }
+        let kept = try get()
+        #expect(kept.shows(#""Username":"me","Secret":"former""#), "\(kept.screen)")
+        // That passcode has opened the store, so nobody is needed to replace the secret.
+        #expect(try stage.docker("store", input: Self.document).status == 0)
+        #expect(try stage.docker("get", input: Self.server).status == 1, "it is under the rule")
+        let replaced = try get()
+        #expect(replaced.shows("asscode: ") && replaced.shows(#""Secret":"p\"ss""#), "\(replaced.screen)")
+        #expect(try stage.itemCount(by: command) == 1)
+    }
+
     @Test func `servers that differ in a port, a path or a scheme are different`() throws {
         let stage = try CredentialStage()
         let servers = ["localhost", "localhost:5000", "http://localhost:5000", "localhost:5000/v2", "LOCALHOST"]

@@ -120,6 +120,9 @@ struct SSHCommandEndToEndTests {
         }
         let setup = try stage.ostiary("git", "setup", "commits", "--email", "me@example.org")
         #expect(setup.status == 0, "\(setup.screen)")
+        // The stage's agent has another socket than the door's own one.
+        let own = stage.daemon.runtimeDirectory + "/ssh-agent.sock"
+        #expect(setup.shows("no agent has the socket \(own)"), "\(setup.screen)")
         let commit = try git("commit", "-q", "--allow-empty", "-S", "-m", "signed", answers: [Self.passcode])
         #expect(commit.status == 0, "\(commit.screen)\(stage.agentLog)")
         #expect(commit.shows("git") && commit.shows("ostiary-ssh-agent"), "\(commit.screen)")
@@ -147,28 +150,48 @@ struct SSHCommandEndToEndTests {
 
     // MARK: setup and doctor
 
+    /// The agent of which ssh learns from the configuration of the stage, in a session without XDG_RUNTIME_DIR.
+    private func configuredAgent() throws -> String? {
+        let shown = try stage.runAlone([
+            "/usr/bin/env", "-u", "XDG_RUNTIME_DIR", "/usr/bin/ssh", "-G", "-F", stage.daemon.path(".ssh/config"), "a",
+        ])
+        #expect(shown.status == 0, "\(shown.output)")
+        let lines = shown.output.split(separator: "\n").filter { $0.hasPrefix("identityagent ") }
+        return lines.first.map { String($0.dropFirst(14)) }
+    }
+
     @Test func `setup writes what it says, and takes it back`() throws {
         let file = ".config/environment.d/60-ostiary-ssh-agent.conf"
+        let dropIn = ".config/systemd/user/ostiary-ssh-agent.service.d/upstream.conf"
         #expect(mkdir(stage.daemon.path(".ssh"), 0o700) == 0)
         try stage.write(".ssh/config", "Host a\n  User b\n")
-        let setup = try stage.ostiary("ssh", "setup", "--ssh-config")
+        let options = ["--ssh-config", "--profile", "--upstream", stage.socket]
+        let command = [BuiltProgram.named("ostiary").path, "ssh", "setup"] + options
+        let setup = try stage.play(command)
         #expect(setup.status == 0 && setup.shows("environment.d"), "\(setup.screen)")
         #expect(try stage.text(file) == "SSH_AUTH_SOCK=${XDG_RUNTIME_DIR}/ostiary/ssh-agent.sock\n")
         let config = try stage.text(".ssh/config")
-        #expect(
-            config.contains("IdentityAgent ${XDG_RUNTIME_DIR}/ostiary/ssh-agent.sock")
-                && config.hasSuffix("Host a\n  User b\n"))
-        #expect(try stage.ostiary("ssh", "setup", "--ssh-config").status == 0)
+        #expect(config.hasSuffix("Host a\n  User b\n"))
+        #expect(try stage.text(".profile").contains("export SSH_AUTH_SOCK="))
+        #expect(try stage.text(dropIn).contains("/ostiary-ssh-agent\" --upstream \"\(stage.socket)\"\n"))
+        #expect(try stage.play(command).status == 0)
         #expect(try stage.text(".ssh/config") == config)
-        // ssh understands it.
-        let shown = try stage.runAlone(["/usr/bin/ssh", "-G", "-F", stage.daemon.path(".ssh/config"), "a"])
-        #expect(
-            shown.output.split(separator: "\n").contains { line in
-                line.hasPrefix("identityagent ") && line.hasSuffix("/ostiary/ssh-agent.sock")
-            }, "\(shown.output)")
+        #expect(try configuredAgent() == stage.daemon.runtimeDirectory + "/ssh-agent.sock")
         #expect(try stage.ostiary("ssh", "setup", "--undo").status == 0)
-        #expect(!FileManager.default.fileExists(atPath: stage.daemon.path(file)))
+        for name in [file, dropIn] { #expect(!FileManager.default.fileExists(atPath: stage.daemon.path(name))) }
         #expect(try stage.text(".ssh/config") == "Host a\n  User b\n")
+        #expect(try stage.text(".profile").isEmpty)
+    }
+
+    @Test func `setup names the agent that it displaces, and chains no socket of its own`() throws {
+        let setup = try stage.ostiary("ssh", "setup")
+        #expect(setup.shows("takes the place of \(stage.socket)"), "\(setup.screen)")
+        #expect(setup.shows("ostiary ssh setup --upstream \(stage.socket)"), "\(setup.screen)")
+        let own = try stage.ostiary(
+            "ssh", "setup", "--upstream", stage.daemon.runtimeDirectory + "/ssh-agent.sock")
+        #expect(own.status == 2 && own.shows("Ostiary's own agent"), "\(own.screen)")
+        let dropIns = stage.daemon.path(".config/systemd/user/ostiary-ssh-agent.service.d")
+        #expect(!FileManager.default.fileExists(atPath: dropIns))
     }
 
     @Test func `the doctor looks at SSH_AUTH_SOCK once there are keys`() throws {

@@ -42,9 +42,9 @@ final class UnitCredentialsEndToEndTests {
         try #require(run.status == 0, "\(run.screen)")
     }
 
-    private func add(_ service: String, _ value: String) throws {
+    private func add(_ service: String, _ value: String, _ rule: [String] = ["--unguarded"]) throws {
         let run = try BoundedRun(
-            Self.ostiary, ["item", "add", "--service", service, "--group", Self.group, "--unguarded"],
+            Self.ostiary, ["item", "add", "--service", service, "--group", Self.group] + rule,
             input: Data(value.utf8),
             in: daemon)
         try #require(run.waitForStatus() == 0, "\(run.errors)")
@@ -145,6 +145,18 @@ final class UnitCredentialsEndToEndTests {
         #expect(try isRefusal(answer(to: unit, "key")))
     }
 
+    @Test func `a door that a signal ends while a question stands refuses, and ends well`() throws {
+        try daemon.setPasscode()
+        try add("guarded", "secret behind a question", ["--require", "passcode"])
+        try rules("\(unit) key = guarded\n")
+        let door = process.processIdentifier
+        let answer = try manager.answer(from: socket, to: name(unit, "key"), in: daemon) { kill(door, SIGTERM) }
+        #expect(isRefusal(answer), "\(log)")
+        process.waitUntilExit()
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+        try waitForNote("\(unit) did not get key, because this program ends.")
+    }
+
     @Test func `the rules can be checked without serving anybody`() throws {
         let good = try BoundedRun(Self.door, ["--check", "--rules", daemon.path("rules")], in: daemon)
         #expect(try good.waitForStatus() == 0 && good.errors.contains("has 3 rules"))
@@ -201,16 +213,35 @@ private final class PlayedManager {
     func answer(from socket: String, to name: String, isInUnit: Bool = true) throws -> [UInt8] {
         try Data().write(to: output)
         let process = Process()
-        // A shell moves itself, and becomes the program.
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = [
-            "-c", #"[ -z "$1" ] || echo $$ > "$1/cgroup.procs"; shift; exec "$@""#, "sh",
-            isInUnit ? group ?? "" : "", Self.program, "-I", "-c", Self.script, socket, name,
-        ]
+        process.executableURL = Self.shell
+        process.arguments = arguments(socket, name, isInUnit: isInUnit)
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
         try process.run()
         process.waitUntilExit()
         return try Array(Data(contentsOf: output))
+    }
+
+    /// The same on a terminal, where a question can appear.
+    ///
+    /// - Parameter act: what the test does while the question stands. Nobody answers it.
+    func answer(
+        from socket: String, to name: String, in daemon: PrivateDaemon, whileAsked act: @escaping () -> Void
+    ) throws -> [UInt8] {
+        try Data().write(to: output)
+        let run = try PlayedTerminal(
+            Self.shell, arguments(socket, name, isInUnit: true), in: daemon, timeout: 300,
+            atFirstPrompt: { _ in act() })
+        #expect(run.status == 0, "\(run.screen)")
+        return try Array(Data(contentsOf: output))
+    }
+
+    private static let shell = URL(fileURLWithPath: "/bin/sh")
+
+    /// The shell moves itself, and becomes the program.
+    private func arguments(_ socket: String, _ name: String, isInUnit: Bool) -> [String] {
+        [
+            "-c", #"[ -z "$1" ] || echo $$ > "$1/cgroup.procs"; output=$2; shift 2; exec "$@" > "$output""#, "sh",
+            isInUnit ? group ?? "" : "", output.path, Self.program, "-I", "-c", Self.script, socket, name,
+        ]
     }
 }

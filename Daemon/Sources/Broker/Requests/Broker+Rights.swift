@@ -226,8 +226,8 @@ extension Broker {
     ///   - purpose: what the authorization must be for.
     func use(
         _ contextID: UInt64, _ rightID: Data, _ operation: AccessControl.Operation, _ exchange: Exchange,
-        recordedAs event: AuditTrail.Event? = nil, at destination: ExactName = "", isForSSHKeys: Bool = false,
-        for purpose: GrantPurpose = .anything, _ work: (OpenedRight) throws -> SecretBytes
+        recordedAs event: AuditTrail.Event? = nil, at destination: LeaseDestination = .none,
+        isForSSHKeys: Bool = false, for purpose: GrantPurpose = .anything, _ work: (OpenedRight) throws -> SecretBytes
     ) throws -> Reply {
         guard let id = VaultID(bytes: rightID) else { throw RightStore.notFound }
         let context = try exchange.contexts.context(contextID)

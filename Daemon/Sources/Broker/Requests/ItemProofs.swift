@@ -174,7 +174,8 @@ final class ItemProofs {
             return nil
         }
         // The item's own word, and not the program's.
-        var look = LeasedUse(.read, at: ExactName(attributes.text("srvr") ?? ""), exchange)
+        let server = LeaseDestination(ExactName(attributes.text("srvr") ?? ""), mustBeNamed: false)
+        var look = LeasedUse(.read, at: server, exchange)
         defer { leased = look }
         guard let held = look.find(opener.record.id), case .item(let item) = held.opened else { return nil }
         guard item.fits(opener.record) else {

@@ -166,7 +166,7 @@ struct LeaseObjects {
             case .item(let opener, let name): opener.demand("", object: name)
             }
         }
-        let words = wish.words(for: operations)
+        let words = wish.words(for: operations, hasKeyForSSH: hasKeyForSSH)
         var demand = Demand(
             requirements: requirements, availability: availability, object: "",
             operation: "let a program use it without asking", consequence: DisplayText(words),
@@ -188,6 +188,16 @@ struct LeaseObjects {
     private var availability: AvailabilityClass? {
         let classes = accessControls.map(\.availability)
         return classes.contains(.whenUnlocked) ? .whenUnlocked : classes.first
+    }
+
+    /// Whether a key for SSH is among them, whose signatures have destinations.
+    private var hasKeyForSSH: Bool {
+        objects.contains { object in
+            switch object {
+            case .key(let opener): opener.sshConstraints != nil
+            case .item: false
+            }
+        }
     }
 
     private var names: [(fact: String, label: DisplayText)] {

@@ -18,6 +18,7 @@ struct LeaseWish {
     let door: LeaseScope.Door
     /// Empty for all that the objects permit.
     let operations: Set<AccessControl.Operation>
+    /// As ``LeaseScope/destinations``.
     let destinations: Set<ExactName>?
     let purpose: String
     let limits: GrantLimits
@@ -107,16 +108,19 @@ struct LeaseWish {
 
 extension LeaseWish {
     /// For whom, through whom, for what and until when. Each name is quoted, and none can end its quotation.
-    func words(for operations: Set<AccessControl.Operation>) -> String {
+    ///
+    /// - Parameter hasKeyForSSH: whether a key for SSH is among the objects. A lease without destinations is then said to be for any.
+    func words(for operations: Set<AccessControl.Operation>, hasKeyForSSH: Bool) -> String {
         let through =
             switch door {
             case .none: ""
             case .named(let name): ", through \(Self.quoted(name))"
             case .any: ", through any door"
             }
-        let only = destinations.map { ", only for \($0.sorted().map(Self.quoted).joined(separator: ", "))" } ?? ""
+        let anywhere = hasKeyForSSH ? ", for any host and namespace" : ""
+        let only = destinations.map { ", only for \($0.sorted().map(Self.quoted).joined(separator: ", "))" }
         let verbs = operations.sorted().map(\.name).joined(separator: ", ")
-        return "For \(Self.quoted(program))\(through): \(verbs)\(only). It ends \(ends)."
+        return "For \(Self.quoted(program))\(through): \(verbs)\(only ?? anywhere). It ends \(ends)."
     }
 
     private static func quoted(_ name: ExactName) -> String { "“\(DisplayText(fact: name.text))”" }

@@ -17,7 +17,7 @@ struct LeasedUse {
     private let exchange: Exchange
     /// Of which the lease must permit one.
     private let operations: [AccessControl.Operation]
-    private let destination: ExactName
+    private let destination: LeaseDestination
     private let isOffered: Bool
     /// The lease that came nearest, and why it does not permit the use.
     private var nearest: (refusal: LeaseRefusal, id: UInt64)?
@@ -25,19 +25,18 @@ struct LeasedUse {
     private var leases: LeaseTable { exchange.account.leases }
 
     /// - Parameter destination: a host key's fingerprint, a namespace behind `namespace:`, or a server. The daemon found it out itself.
-    ///   Empty for a use without one.
     /// - Parameter isOffered: whether the question may offer a lease, if none stands.
     init(
-        _ operation: AccessControl.Operation, at destination: ExactName = "", offered isOffered: Bool = true,
-        _ exchange: Exchange
+        _ operation: AccessControl.Operation, at destination: LeaseDestination = .none,
+        offered isOffered: Bool = true, _ exchange: Exchange
     ) {
         (self.exchange, self.operations, self.destination) = (exchange, [operation], destination)
         self.isOffered = isOffered
     }
 
     init(anyOf operations: Set<AccessControl.Operation>, _ exchange: Exchange) {
-        (self.exchange, self.operations, destination) = (exchange, operations.sorted(), "")
-        isOffered = true
+        (self.exchange, self.operations) = (exchange, operations.sorted())
+        (destination, isOffered) = (LeaseDestination.none, true)
     }
 
     // MARK: a lease that stands
@@ -118,7 +117,7 @@ struct LeasedUse {
         let scope = LeaseScope(
             program: exchange.caller.program.application,
             door: exchange.isForClient ? .named(exchange.session.caller.program.application) : .none,
-            objects: [object.id], operations: operations, destinations: anywhere ? nil : [destination],
+            objects: [object.id], operations: operations, destinations: anywhere ? nil : [destination.name],
             session: offers.session)
         return LeaseDraft(
             scope, file: exchange.caller.executedFile, limits: offer.limits, purpose: "", endsOnLock: true,

@@ -22,7 +22,8 @@ package struct LeaseScope: Equatable, Sendable {
     package let door: Door
     package let objects: Set<VaultID>
     package let operations: Set<AccessControl.Operation>
-    /// Nil for any. The empty name stands for uses without a destination.
+    /// Nil for any, except those that a lease must name (``LeaseDestination/mustBeNamed``). The empty name stands for uses without a
+    /// destination.
     package let destinations: Set<ExactName>?
     /// The only session whose processes may use it; nil for any.
     package let session: ProcessSession?
@@ -34,6 +35,25 @@ package struct LeaseScope: Equatable, Sendable {
         (self.program, self.door, self.objects) = (program, door, objects)
         (self.operations, self.destinations, self.session) = (operations, destinations, session)
     }
+
+    fileprivate func permits(_ destination: LeaseDestination) -> Bool {
+        destinations?.contains(destination.name) ?? !destination.mustBeNamed
+    }
+}
+
+/// The destination of a use, by which leases tell uses apart.
+package struct LeaseDestination: Equatable, Sendable {
+    /// For a use without a destination.
+    package static let none = LeaseDestination("", mustBeNamed: false)
+
+    /// Empty for a use without one.
+    package let name: ExactName
+    /// Whether only a lease that names the destination permits the use: another host asks for it, or may, or nobody knows where it goes. A
+    /// lease without destinations is meant for the uses of this machine. Otherwise a host that gets a forwarded agent could make any use,
+    /// unasked.
+    package let mustBeNamed: Bool
+
+    package init(_ name: ExactName, mustBeNamed: Bool) { (self.name, self.mustBeNamed) = (name, mustBeNamed) }
 }
 
 /// One use that a program wants to make of one object. The daemon saw or computed all of it.
@@ -59,12 +79,11 @@ package struct LeaseQuery: Sendable {
     package let door: Program?
     package let object: VaultID
     package let operation: AccessControl.Operation
-    /// Empty for a use without one.
-    package let destination: ExactName
+    package let destination: LeaseDestination
 
     package init(
         program: Program, file: ExecutedFile, session: ProcessSession?, door: Program?, object: VaultID,
-        operation: AccessControl.Operation, destination: ExactName
+        operation: AccessControl.Operation, destination: LeaseDestination
     ) {
         (self.program, self.file, self.session, self.door) = (program, file, session, door)
         (self.object, self.operation, self.destination) = (object, operation, destination)
@@ -126,7 +145,7 @@ package func decide(_ query: LeaseQuery, under lease: LeaseState, at now: Durati
     }
     guard scope.objects.contains(query.object) else { return .refused(.otherObject) }
     guard scope.operations.contains(query.operation) else { return .refused(.otherOperation) }
-    guard scope.destinations?.contains(query.destination) ?? true else { return .refused(.otherDestination) }
+    guard scope.permits(query.destination) else { return .refused(.otherDestination) }
     guard lease.file == nil || lease.file == query.file else { return .refused(.programChanged) }
     // A session that nobody can tell is another one.
     guard scope.session == nil || scope.session == query.session else { return .refused(.otherTerminal) }

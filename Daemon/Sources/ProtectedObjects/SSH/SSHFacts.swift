@@ -7,7 +7,7 @@ import SSHFormats
 /// The words for a permitted request: for the question, the log and leases.
 struct SSHFacts {
     let shown: PromptSSHFacts
-    /// As ``SSHSigning/destination``.
+    /// The name of ``SSHSigning/destination``.
     let destination: ExactName
     /// Whether ``destination`` tells where the signature goes.
     let isPlaceKnown: Bool

@@ -1,7 +1,6 @@
 package import AccessControl
 import Crypto
 import Enclave
-package import ExactNames
 package import Foundation
 package import OstiaryMessages
 package import PromptProtocol
@@ -15,8 +14,8 @@ package import SecretMemory
 package struct SSHSigning {
     /// Where the signature goes: the fingerprint of the host's key, `namespace:` and the name of an SSH signature, or `an unknown place`.
     /// Where other hosts could have asked, `forwarded by `, their fingerprints and ` to ` stand before it, or `perhaps forwarded to ` where
-    /// nothing tells whether they did.
-    package let destination: ExactName
+    /// nothing tells whether they did. A lease must name these destinations, and the unknown place.
+    package let destination: LeaseDestination
     /// Whether ``destination`` tells where the signature goes. No lease is offered where it does not: it would serve any place.
     package let isPlaceKnown: Bool
     /// The purpose that the question names. An answer is for nothing else.
@@ -39,11 +38,14 @@ package struct SSHSigning {
         let facts = try SSHFacts(request.request, hostName: request.hostName, by: key)
         shownDigest = Data(SHA256.hash(data: request.bytes))
         self.facts = facts.shown
-        (destination, operation, details) = (facts.destination, facts.operation, facts.details)
+        (operation, details) = (facts.operation, facts.details)
         isPlaceKnown = facts.isPlaceKnown
+        destination = LeaseDestination(
+            facts.destination, mustBeNamed: !facts.isPlaceKnown || facts.shown.isForwarded)
         purpose =
             facts.isPlaceKnown
-            ? .ssh(destination: destination) : .sshOnce(digest: shownDigest, destination: destination)
+            ? .ssh(destination: facts.destination)
+            : .sshOnce(digest: shownDigest, destination: facts.destination)
     }
 
     /// Signs `input` with a right or key that confirms each signature: `r ‖ s`.

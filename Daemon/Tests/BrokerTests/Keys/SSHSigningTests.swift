@@ -420,7 +420,8 @@ struct SSHSigningTests {
                     by: SSHKey(x963: key, constraints: nil))
                 let destination = ExactName(mayForward ? "perhaps forwarded to \(place)" : place)
                 // A lease for the host or the namespace is for another destination, and none is offered.
-                #expect(signing.destination == destination && signing.isPlaceKnown == !mayForward)
+                #expect(signing.destination == LeaseDestination(destination, mustBeNamed: mayForward))
+                #expect(signing.isPlaceKnown == !mayForward)
                 let digest = Data(SHA256.hash(data: data))
                 #expect(
                     signing.purpose

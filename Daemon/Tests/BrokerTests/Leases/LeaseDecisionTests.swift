@@ -47,11 +47,11 @@ struct LeaseDecisionTests {
     private static func query(
         _ program: LeaseQuery.Program = agent, file: ExecutedFile = file, through door: LeaseQuery.Program? = nil,
         _ object: VaultID = object, _ operation: AccessControl.Operation = .sign, at destination: ExactName = "",
-        in session: ProcessSession? = nil
+        mustBeNamed: Bool = false, in session: ProcessSession? = nil
     ) -> LeaseQuery {
         LeaseQuery(
             program: program, file: file, session: session, door: door, object: object, operation: operation,
-            destination: destination)
+            destination: LeaseDestination(destination, mustBeNamed: mustBeNamed))
     }
 
     private static func decision(_ query: LeaseQuery, _ state: LeaseState, after seconds: Int = 0) -> LeaseDecision {
@@ -96,6 +96,12 @@ struct LeaseDecisionTests {
         (scope(destinations: [""]), query(at: "SHA256:a"), .refused(.otherDestination)),
         (scope(destinations: []), query(), .refused(.otherDestination)),
         (scope(), query(at: "SHA256:a"), .permitted),
+
+        // A destination that a lease must name, whatever it is called.
+        (scope(), query(at: "over a to b", mustBeNamed: true), .refused(.otherDestination)),
+        (scope(), query(mustBeNamed: true), .refused(.otherDestination)),
+        (scope(destinations: ["b"]), query(at: "over a to b", mustBeNamed: true), .refused(.otherDestination)),
+        (scope(destinations: ["over a to b"]), query(at: "over a to b", mustBeNamed: true), .permitted),
 
         (scope(in: window), query(in: window), .permitted),
         (scope(in: detached), query(in: detached), .permitted),

@@ -373,7 +373,7 @@ struct LeaseTests {
             program: LeaseQuery.Program(path: session.caller.program.application, applicationID: nil),
             file: session.caller.executedFile, session: session.caller.session, door: nil,
             object: try #require(VaultID(bytes: right.rightID)),
-            operation: .sign, destination: "")
+            operation: .sign, destination: .none)
     }
 
     // MARK: what it holds
@@ -441,7 +441,7 @@ struct LeaseTests {
         func decision(_ session: ProcessSession?, by file: ExecutedFile? = nil) -> LeaseRefusal? {
             let query = LeaseQuery(
                 program: own.program, file: file ?? own.file, session: session, door: nil, object: own.object,
-                operation: .sign, destination: "")
+                operation: .sign, destination: .none)
             guard case .refused(let refusal, _) = fixture.account.leases.find(query) else { return nil }
             return refusal
         }

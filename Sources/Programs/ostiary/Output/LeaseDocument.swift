@@ -68,12 +68,13 @@ struct LeaseDocument: Encodable {
     /// Where its program may use it alone; nil for everywhere.
     fileprivate var place: String? { session.map { terminal ?? "session \($0)" } }
 
-    /// The lease on one line, such as `5f1c0d2ab34e9977: /usr/bin/git may sign with “work” until 12:00, 3 uses left`.
+    /// The lease on one line, such as `5f1c0d2ab34e9977: /usr/bin/git may sign “work” for any destination until 12:00, 3 uses left`.
     var summary: String {
         let uses = usesLeft.map { $0 == 1 ? ", 1 use left" : ", \($0) uses left" } ?? ""
         let place = place.map { " in \($0)" } ?? ""
+        let objects = "“\(objectNames)”" + (destinations == nil ? " for any destination" : "")
         let operations = operations.joined(separator: ", ")
-        return "\(id): \(user)\(place) may \(operations) “\(objectNames)” until \(ends.localText())\(uses)"
+        return "\(id): \(user)\(place) may \(operations) \(objects) until \(ends.localText())\(uses)"
     }
 }
 

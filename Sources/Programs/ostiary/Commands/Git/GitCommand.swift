@@ -52,7 +52,9 @@ struct GitSetup: ParsableCommand {
         }
         let git = try GitConfiguration(isLocal: local)
         let address = try self.email ?? git.value(of: "user.email") ?? Self.missingAddress()
-        let steps = try configure(git, key, address)
+        var steps = try configure(git, key, address)
+        // ssh-keygen, through which git signs, finds an agent by SSH_AUTH_SOCK alone.
+        if let lack = try AgentExamination.ofThisShell().lack { steps.append(lack) }
         if json.isGiven { return try JSONOutput.print(["steps": steps]) }
         for step in steps { StandardError.line(step.visibleLine) }
     }

@@ -13,7 +13,9 @@ struct LeaseGrant: ParsableCommand {
             An object is the name of a right, the label of a key, or an id: of a right, a key or an item, as the lists show it.
 
             A destination is the fingerprint of an SSH host's key (SHA256:…; `ssh-keygen -lF HOST` shows it), a namespace of \
-            SSH signatures (namespace:git), or the server of a password (github.com).
+            SSH signatures (namespace:git), or the server of a password (github.com). Without --host the lease is for any. It \
+            then serves no signature for SSH that another host asks for, or may, over a forwarded agent, and none that goes \
+            nobody knows where.
 
             A program that other programs can start does for them what the lease permits. Programs that run scripts get no \
             lease.
