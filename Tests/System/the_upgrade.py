@@ -119,4 +119,4 @@ def install_neighbour(machine: Machine) -> None:
     registration = "application-id = org.example.neighbour\\npath = /usr/bin/false\\n"
     for file, text in (("DEBIAN/control", control), ("DEBIAN/conffiles", f"{NEIGHBOURS_REGISTRATION}\\n"), (NEIGHBOURS_REGISTRATION[1:], registration)):
         machine.root.output(f"install -D -m 644 /dev/null {NEIGHBOUR}/{file} && printf '{text}' > {NEIGHBOUR}/{file}")
-    machine.root.output(f"dpkg-deb --root-owner-group --build {NEIGHBOUR} {NEIGHBOUR}.deb && dpkg --install {NEIGHBOUR}.deb")
+    machine.root.output(f"dpkg-deb --root-owner-group --build {NEIGHBOUR} {NEIGHBOUR}.deb && dpkg --install {NEIGHBOUR}.deb && rm -r {NEIGHBOUR} {NEIGHBOUR}.deb")
