@@ -136,7 +136,7 @@ struct OwnerEntries {
         case busy
     }
 
-    /// Nobody enters the user's account any more; whoever tries is told the reason. Throws the reason of somebody else who has barred it.
+    /// Nobody enters the user's account any more; a caller that tries is told the reason. Throws the reason of somebody else who has barred it.
     mutating func bar(_ userID: UInt32, because reason: OwnerOpeningError) throws(OwnerOpeningError) {
         guard !isClosed else { throw .ended }
         if let other = barred[userID] { throw other }

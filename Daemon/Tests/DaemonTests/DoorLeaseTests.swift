@@ -44,9 +44,13 @@ import UnixSocket
         terminal.clearScreen()
         let id = try stage.send(sign(right), for: client, asking: true, tail: Array("a commit".utf8))
         terminal.waitFor("Passcode: ")
-        terminal.type(keys)
-        if !keys.isEmpty { terminal.waitFor("Counts") }
-        terminal.answer("Passcode: ", with: Stage.passcode)
+        terminal.clearScreen()
+        if !keys.isEmpty {
+            terminal.type(keys)
+            // The choice, which is shown once more. The line is broken before its last word.
+            terminal.waitFor("Only in the program's")
+        }
+        terminal.type(Stage.passcode + "\r")
         return try stage.door.client.answer(to: id)
     }
 
@@ -60,8 +64,6 @@ import UnixSocket
         let right = try makeRight()
         let (client, later) = try stage.clients(of: terminal)
         #expect(try sign(right, for: client, typing: "\u{C}").isDone)
-        // The prompt's last words may still be on their way, and the line is broken before its last word.
-        terminal.waitFor("Only in the program's")
         for _ in 1...3 { #expect(try refusal(right, for: client) == nil) }
         // A later process of the program, as the next `ssh` would be.
         #expect(try refusal(right, for: later) == nil)

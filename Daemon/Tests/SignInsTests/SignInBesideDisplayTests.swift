@@ -19,7 +19,7 @@ import UnixSocket
 /// Sign-ins whose module passes a terminal, of a person who has a display, too.
 @Suite(.timeLimit(.minutes(5)))
 struct SignInBesideDisplayTests {
-    /// The real prompter. What a program passes is its terminal in the foreground, for whomever it asks.
+    /// The real prompter. What a program passes is its terminal in the foreground, for each user that it asks about.
     private struct Desktop: Prompter {
         let scripted: ScriptedPrompter
         let prompter: ProcessPrompter

@@ -40,7 +40,7 @@ package struct CredentialServer: Sendable {
     package static func unit(of process: Int32) throws(DoorFailure) -> String? { try ProcessUnit.of(process) }
 
     /// Serves clients until the listener is stopped. Then it ends the questions, refuses everybody who has no answer, and returns within a
-    /// few seconds. The process may end then: without a refusal the end of a connection is an empty credential to systemd. Whoever still
+    /// few seconds. The process may end then: without a refusal the end of a connection is an empty credential to systemd. A client that still
     /// waits in the socket's queue gets an error instead, or the next process.
     package func serve(at listener: DoorListener) throws(DoorFailure) {
         defer { end(listener) }
@@ -117,7 +117,7 @@ package struct CredentialServer: Sendable {
 
     // MARK: refusing
 
-    /// How many programs that are no service manager may be refused at leisure at a time: a quarter of the places. Whoever does not read
+    /// How many programs that are no service manager may be refused at leisure at a time: a quarter of the places. One that does not read
     /// holds a place, and any program of the user can connect.
     static let strangerPlaces = 16
 
