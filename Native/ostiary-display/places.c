@@ -28,7 +28,7 @@ void use_folders(const char *of_users, const char *of_x11) {
 
 static const char wayland_prefix[] = "wayland-";
 static const char cookie_prefix[] = ".mutter-Xwaylandauth.";
-// packaging/system/xsession.d copies what other display managers put elsewhere.
+// packaging/system/xsession.d copies the cookies that other display managers put elsewhere.
 static const char copied_cookies[] = "ostiary-xauthority";
 
 // MARK: names

@@ -171,19 +171,20 @@ final class DoorListenerTests {
         withExtendedLifetime(waiting) {}
     }
 
+    /// Serves until the listener is stopped, and expects that each client is handed over. A client gets the number of the reason.
+    private static func handOverAll(of listener: DoorListener) {
+        do {
+            try listener.serve { _ in
+                Issue.record("a client was served")
+            } unserved: { connection, failure in
+                send(UInt8(-failure.code), on: connection)
+            }
+        } catch { Issue.record("\(error)") }
+    }
+
     @Test func `a client for which the system gives no thread is handed over with the reason`() throws {
         let listener = try DoorListener.listen(at: path)
-        Thread {
-            DetachedThread.$areRefused.withValue(true) {
-                do {
-                    try listener.serve { _ in
-                        Issue.record("a client was served")
-                    } unserved: { connection, failure in
-                        DoorListenerTests.send(UInt8(-failure.code), on: connection)
-                    }
-                } catch { Issue.record("\(error)") }
-            }
-        }.start()
+        Thread { DetachedThread.$areRefused.withValue(true) { Self.handOverAll(of: listener) } }.start()
         for _ in 0..<3 { #expect(try byte(from: UnixSocket.connect(to: path)) == 152) }
         listener.stop()
     }
@@ -191,15 +192,7 @@ final class DoorListenerTests {
     @Test(.enabled(if: geteuid() == 0, "only root can connect as another user"))
     func `a client of another user is handed over with the reason`() throws {
         let listener = try DoorListener.listen(at: path)
-        Thread {
-            do {
-                try listener.serve { _ in
-                    Issue.record("a client was served")
-                } unserved: { connection, failure in
-                    DoorListenerTests.send(UInt8(-failure.code), on: connection)
-                }
-            } catch { Issue.record("\(error)") }
-        }.start()
+        Thread { Self.handOverAll(of: listener) }.start()
         try #require(chmod(folder, 0o755) == 0)
         try #require(chmod(path, 0o666) == 0)
         let (process, output) = (Process(), Pipe())

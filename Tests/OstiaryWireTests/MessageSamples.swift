@@ -13,7 +13,7 @@ struct SampleFields: FieldCoder {
     /// The number of the field in its message, from 1 on.
     private(set) var place = 0
 
-    /// Random values, about half of them what they are when nobody sets them.
+    /// Random values. About half of the fields are left unset.
     init(seed: UInt64) { (generator, variant) = (SeededGenerator(seed: seed), nil) }
 
     /// Values of which all are set, and which are the same each time. A value follows from its type and from the place of its field in

@@ -12,14 +12,14 @@ NAME = "ada"
 OTHER = "eve"
 PROGRAM = "/usr/local/libexec/system-test/attempt"
 #: How long the other person's call may take: so many times as long as without the attack on the same machine, and so many seconds more.
-#: Nobody would be answered before the attack ends, if it took what the other person has.
+#: Nobody would be answered before the attack ends, if it took the other person's share.
 BESIDE_CONNECTIONS = (5, 5)
 #: All the time both processors of the machine work for requests of the attack.
 BESIDE_REQUESTS = (60, 60)
 ATTACKED_FOR = 900
 #: Where the program writes what it got.
 HELD, ASKING = "/tmp/held", "/tmp/asking"
-#: The sums of what the program's processes wrote, and whether they are an attack: keys were made, questions stand for the person, more were
+#: The sums of the counts of the program's processes, and whether they are an attack: keys were made, questions stand for the person, more were
 #: refused because the line is full, and requests because the owner has no more. On one terminal one question is asked and 16 of an owner
 #: wait (PromptOrder.swift).
 ATTACK_STANDS = (
@@ -86,7 +86,7 @@ def asked(checks: Checks, machine: Machine) -> None:
     root.output(f"rm -rf {ASKING}")
     person.send(f"{PROGRAM} --ask {ATTACKED_FOR} {ASKING}\n")
     try:
-        # On failure it shows what the program gets.
+        # On failure it shows the counts.
         root.wait_for(ATTACK_STANDS, ATTACKED_FOR / 3)
         person.expect("Passcode: $", ATTACKED_FOR / 3)
         during = answered_and_asked(machine.other_person)

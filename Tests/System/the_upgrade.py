@@ -16,7 +16,7 @@ ASIDE = "/root/ostiary.conf"
 FOLDER = "/etc/ostiary"
 SETTINGS = f"{FOLDER}/ostiaryd.conf"
 ROOTS_PROGRAM, ROOTS_REGISTRATION = "/usr/local/bin/of-root", f"{FOLDER}/apps.d/org.example.of-root.conf"
-#: A package of somebody else registers its program, too.
+#: A package of somebody else registers its program, too. It is made in a place in the machine in the box.
 NEIGHBOUR, NEIGHBOURS_REGISTRATION = "/root/neighbour", f"{FOLDER}/apps.d/neighbour.conf"
 #: It needs no unlocked store.
 CALL = "ostiary right list"

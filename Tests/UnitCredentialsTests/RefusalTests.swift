@@ -114,7 +114,7 @@ final class RefusalTests {
 
     /// Has one connection more refused than strangers may hold places; nobody reads.
     ///
-    /// - Parameter body: what the test does meanwhile. It is told when a refusal has ended.
+    /// - Parameter body: done meanwhile. It is told when a refusal has ended.
     private func refuseSilentPeers(
         _ managers: ServiceManagers, while body: (_ isRefused: DispatchSemaphore) -> Void
     ) throws {

@@ -64,7 +64,7 @@ package final class AuditTrail: Sendable {
     /// - Parameters:
     ///   - shared: the store's log.
     ///   - owner: the owner of the records, even if the daemon itself acts, as at a session's lock.
-    ///   - userID: the owner's number, under which the daemon's own log counts what it says of failed records.
+    ///   - userID: the owner's number, under which the daemon's own log counts its lines about failed records.
     ///   - seeds: those that a new passcode of the owner wraps again.
     package init(_ shared: SharedLog, of owner: OwnerID, userID: UInt32, seeds: LogSeeds) {
         self.shared = shared

@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Lines of the daemon's log that programs cause: refused connections, broken messages, and what each request meets while the store is
+/// Lines of the daemon's log that programs cause: refused connections, broken messages, and the errors of requests while the store is
 /// damaged or the disk full. A program in a loop would fill the journal with them, and the service manager would then drop the daemon's
 /// other lines. So each user has a share of lines, and so have all users together.
 ///

@@ -145,7 +145,7 @@ struct SignInSeat: Sendable {
     /// Why no sensor may wait.
     ///
     /// - Parameters:
-    ///   - usual: what is said of programs of the user.
+    ///   - usual: the answer for programs of the user.
     ///   - process: the process that asks; nil when it has ended.
     func refusal(
         usually usual: SensorRefusal?, processID: Int32, _ process: (any HeldProcess)?, isAdministrator: Bool

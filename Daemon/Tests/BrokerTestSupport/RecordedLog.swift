@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps what is written into a log.
+/// Keeps the lines of a log.
 package struct RecordedLog: LogHandler {
     private final class Events: Sendable {
         let all = Mutex<[(message: String, metadata: [String: String])]>([])

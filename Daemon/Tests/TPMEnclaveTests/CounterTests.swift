@@ -135,7 +135,7 @@ import Testing
         #expect(try tpm.tool("tpm2_nvreadpublic", handle).contains("ownerwrite"))
     }
 
-    /// The line of the Debian package's README that lists what a purge leaves in the chip.
+    /// The line of the Debian package's README that lists the objects that a purge leaves in the chip.
     private static func listing() throws -> String {
         let readme = URL(fileURLWithPath: #filePath)
             .appendingPathComponent("../../../../packaging/debian/ostiary.README.Debian").standardized

@@ -26,7 +26,7 @@ package struct DoorSignals: Sendable {
 
     /// Returns once the door is to end. Blocks, so it has a thread of its own.
     ///
-    /// - Parameter act: what each of the other signals does.
+    /// - Parameter act: done at each of the other signals.
     package func waitForEnd(otherwise act: () -> Void = {}) {
         var awaited = signals
         while true {

@@ -21,7 +21,7 @@ package struct AgentSession {
     private var known: [HeldKey] = []
 
     /// - Parameters:
-    ///   - clientMayForward: whether the client is a program that may pass on what another machine asks for.
+    ///   - clientMayForward: whether the client is a program that may pass on another machine's requests.
     ///   - cancellation: cancelled when the client goes. It ends the question about a signature.
     package init(
         _ core: AgentCore, held: (any KeyHolding)?, upstream: UpstreamAgent? = nil, clientMayForward: Bool = false,

@@ -33,7 +33,7 @@ struct CredentialStage {
         guard run.status == 0 else { throw TestSupportError("ostiary app register: \(run.screen)") }
     }
 
-    /// A copy of the command that sees what the helper keeps. The store has a passcode.
+    /// A copy of the command that sees the helper's items. The store has a passcode.
     func registeredCommand() throws -> ProgramCopy {
         let command = try ProgramCopy(of: "ostiary", as: "ostiary", in: daemon)
         try register(command, as: "org.ostiary.command", answer: PrivateDaemon.passcode)

@@ -223,7 +223,7 @@ private final class PlayedManager {
 
     /// The same on a terminal, where a question can appear.
     ///
-    /// - Parameter act: what the test does while the question stands. Nobody answers it.
+    /// - Parameter act: done while the question stands. Nobody answers it.
     func answer(
         from socket: String, to name: String, in daemon: PrivateDaemon, whileAsked act: @escaping () -> Void
     ) throws -> [UInt8] {

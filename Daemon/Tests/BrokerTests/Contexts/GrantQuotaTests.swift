@@ -101,7 +101,7 @@ struct GrantQuotaTests {
         #expect(throws: Never.self) { try grant(1, in: contexts[2]) }
     }
 
-    // MARK: what has a place, and until when
+    // MARK: places, and their ends
 
     @Test func `have one place each, however often they are granted`() throws {
         let context = context(of: one)

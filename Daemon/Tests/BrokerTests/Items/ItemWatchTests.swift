@@ -221,7 +221,7 @@ struct ItemWatchTests {
         #expect(try watcher.changes().count == 1)
     }
 
-    /// A broker that knows this process as a registered program, by what its file holds.
+    /// A broker that knows this process as a registered program, by its file's content.
     private static func fixture(knowing process: PlayedProcess) throws -> BrokerFixture {
         var facts = PlayedFacts()
         facts.processes[getpid()] = .success(process)
