@@ -326,7 +326,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "ostiary", "OstiaryTesting", "OstiaryClient", "AccessControl", "CLinuxShims", "CommandFailures",
-                "DoorSupport", "KeyAlgorithms",
+                "DoorSupport", "IndependentTools", "KeyAlgorithms",
                 "OstiaryWire",
                 "SecretMemory", "UnixSocket", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -345,7 +345,8 @@ let package = Package(
         .testTarget(
             name: "DoorSupportTests",
             dependencies: [
-                "CLinuxShims", "Cancellations", "CommandFailures", "DetachedThreads", "DoorSupport", "OstiaryClient",
+                "CLinuxShims", "Cancellations", "CommandFailures", "DetachedThreads", "DoorSupport", "IndependentTools",
+                "OstiaryClient",
                 "OstiaryWire", "SecretMemory", "SocketTestSupport",
                 "UnixSocket",
             ],

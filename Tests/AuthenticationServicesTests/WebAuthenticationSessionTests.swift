@@ -16,8 +16,7 @@ import Testing
         then act: @escaping @Sendable (ASWebAuthenticationSession) -> Void = { _ in }
     ) async throws -> End {
         let script = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
-        try Data("#!/bin/sh\n\(browser)\n".utf8).write(to: script)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+        try ProgramFile.script("#!/bin/sh\n\(browser)\n", at: script.path, mode: 0o700)
         defer { try? FileManager.default.removeItem(at: script) }
         let page = try #require(URL(string: page))
         return await withCheckedContinuation { continuation in

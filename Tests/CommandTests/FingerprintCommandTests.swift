@@ -1,4 +1,5 @@
 import Foundation
+import IndependentTools
 import Testing
 
 /// What `ostiary fingerprint` hands over, without the program that uses the reader.
@@ -13,9 +14,8 @@ struct FingerprintCommandTests {
         _ arguments: [String], mode: Int = 0o755
     ) throws -> (status: Int32, output: String, errors: String) {
         let script = "#!/bin/sh\nprintf '<%s>' \"$@\"\nexit 7\n"
-        let program = try folder.file("ostiary-fingerprint", Data(script.utf8))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: program)
-        try FileManager.default.copyItem(atPath: CommandRun.program.get().path, toPath: folder.path("ostiary"))
+        try ProgramFile.script(script, at: folder.path("ostiary-fingerprint"), mode: mode)
+        try ProgramFile.copy(CommandRun.program.get(), to: folder.path("ostiary"))
         let process = Process()
         // In a session of its own, where nobody can be asked.
         process.executableURL = URL(fileURLWithPath: "/usr/bin/setsid")

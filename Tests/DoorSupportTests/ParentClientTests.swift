@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import IndependentTools
 import Testing
 import UnixSocket
 
@@ -120,8 +121,7 @@ struct ParentClientTests {
         try #require(mkdir(folder, 0o700) == 0)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let copy = folder + "/sh"
-        try FileManager.default.copyItem(
-            atPath: URL(fileURLWithPath: "/bin/sh").resolvingSymlinksInPath().path, toPath: copy)
+        try ProgramFile.copy(URL(fileURLWithPath: "/bin/sh"), to: copy)
         // What root copies is root's.
         if geteuid() == 0 { try #require(chown(copy, 65_534, 65_534) == 0) }
         let found = try Self.client(behind: copy, Self.script)

@@ -43,7 +43,7 @@ package final class Broker: RequestHandler {
     package var accounts: [OwnerAccount] { opened.accounts }
     let services: SessionServices
     var sessions: SessionRegistry { services.registry }
-    let credentials: CredentialQuota
+    let credentials: ProgramQuota
     let authenticators: CredentialAuthenticators
     let associations: AssociationLookups
     /// Follows the sessions of all owners; nil where one owner is served, and before somebody asks for it.
@@ -51,7 +51,7 @@ package final class Broker: RequestHandler {
 
     init(_ opened: OpenedStore, _ authenticators: CredentialAuthenticators, limits: SessionLimits) {
         self.opened = opened
-        credentials = CredentialQuota(limits.credentials)
+        credentials = ProgramQuota.credentials(limits.credentials)
         let configuration = opened.configuration
         self.authenticators = authenticators
         associations = AssociationLookups(

@@ -1,4 +1,5 @@
 package import Auditing
+import Authenticators
 import ExactNames
 package import Logging
 package import Owners
@@ -20,7 +21,7 @@ package final class SessionServices: Sendable {
     let slowRequests: SlowRequestQuota
     let readings: SlowRequestQuota
     let clients: SlowRequestQuota
-    let grants: GrantQuota
+    let grants: ProgramQuota
     let clock: any BootClock
     let contextLifetime: Duration
     /// Whether uses of keys may run on the connections' own threads.
@@ -38,7 +39,7 @@ package final class SessionServices: Sendable {
         slowRequests = SlowRequestQuota(limits.slowRequests)
         readings = SlowRequestQuota(limits.readings)
         clients = SlowRequestQuota(limits.clients)
-        grants = GrantQuota(limits.grants)
+        grants = ProgramQuota.grants(limits.grants)
         self.clock = clock
         self.contextLifetime = contextLifetime
         self.isEnclaveImmediate = isEnclaveImmediate

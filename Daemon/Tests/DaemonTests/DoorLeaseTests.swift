@@ -163,7 +163,8 @@ import UnixSocket
         #expect(try refusal(right, for: client) == nil)
         try client.caller.executeNext("/usr/bin/sleep")
         let last = try refusal(right, for: client)
-        #expect(last == "lease.other-program")
+        // Once a second the daemon looks at the client itself, and finds the change before it looks at the lease.
+        #expect(["lease.other-program", "client.changed"].contains(last))
     }
 
     @Test func `once grants nothing, and a lock ends what was agreed to`() throws {

@@ -60,7 +60,7 @@ struct DoorClientRaceTests {
                 named, caller,
                 contexts: ContextTable(
                     clock: fixture.clock, lifetime: .seconds(60),
-                    quota: GrantQuota(ShareLimits(ofProgram: 1, total: 1)), program: caller.program.ofOwner,
+                    quota: ProgramQuota.grants(ShareLimits(ofProgram: 1, total: 1)), program: caller.program.ofOwner,
                     ended: { _ in }))
         }
     }

@@ -35,6 +35,21 @@ struct SSHCommandEndToEndTests {
         #expect(try stage.ostiary("ssh", "remove", "work", "--force").status == 1)
     }
 
+    @Test func `the table says which leases a key permits`() throws {
+        let permitting = try stage.ostiary(
+            "ssh", "create", "build", "--namespace", "git", "--allow-leases", "--lease-time", "10m", "--lease-uses",
+            "20")
+        #expect(permitting.status == 0, "\(permitting.screen)")
+        #expect(try stage.ostiary("ssh", "create", "work", "--namespace", "git").status == 0)
+        let listed = try stage.runAlone([BuiltProgram.named("ostiary").path, "ssh", "list"])
+        let rows = listed.output.split(separator: "\n")
+        #expect(rows.count == 3, "\(listed.output)")
+        let limits = "no login; signatures for git"
+        let leases = "; leases: 600 s in any case, 20 uses"
+        #expect(rows.contains { $0.hasPrefix("build") && $0.hasSuffix(limits + leases) })
+        #expect(rows.contains { $0.hasPrefix("work") && $0.hasSuffix(limits) })
+    }
+
     @Test func `an unknown host and a wrong fingerprint make no key`() throws {
         let unknown = try stage.ostiary("ssh", "create", "a", "--host", "nowhere.invalid")
         #expect(unknown.status == 1 && unknown.shows("known_hosts"), "\(unknown.screen)")

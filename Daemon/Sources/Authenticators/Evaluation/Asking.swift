@@ -36,10 +36,10 @@ package struct Asking {
 /// Secret bytes in a class, so that values which are copied can hold them.
 package final class Credential: Sendable {
     package let bytes: SecretBytes
-    private let place: CredentialQuota.Place?
+    private let place: ProgramQuota.Place?
 
     /// - Parameter place: what is counted for it as long as it exists; nil for what a person typed.
-    package init(_ bytes: consuming SecretBytes, at place: CredentialQuota.Place? = nil) {
+    package init(_ bytes: consuming SecretBytes, at place: ProgramQuota.Place? = nil) {
         self.bytes = bytes
         self.place = place
     }

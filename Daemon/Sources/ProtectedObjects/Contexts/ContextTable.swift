@@ -1,3 +1,4 @@
+package import Authenticators
 package import ExactNames
 import Foundation
 import OstiaryMessages
@@ -24,7 +25,7 @@ package final class ContextTable: Sendable {
     private let contents = Mutex(Contents())
     private let clock: any BootClock
     private let lifetime: Duration
-    private let quota: GrantQuota
+    private let quota: ProgramQuota
     private let program: ProgramOfOwner
     private let numbers: ContextNumbers
     private let ended: GrantEndHandler
@@ -36,7 +37,7 @@ package final class ContextTable: Sendable {
     ///   - numbers: tables that share them give no two contexts the same id.
     ///   - ended: told of the ends of grants in all contexts.
     package init(
-        clock: any BootClock, lifetime: Duration, quota: GrantQuota, program: ProgramOfOwner,
+        clock: any BootClock, lifetime: Duration, quota: ProgramQuota, program: ProgramOfOwner,
         numbers: ContextNumbers = ContextNumbers(), ended: @escaping GrantEndHandler
     ) {
         self.clock = clock

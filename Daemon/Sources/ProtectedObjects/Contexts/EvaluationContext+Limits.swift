@@ -1,3 +1,4 @@
+import Authenticators
 import Foundation
 import OstiaryMessages
 import Passcodes
@@ -48,7 +49,7 @@ extension EvaluationContext {
     package func requireRoom(for subject: LimitedSubject) throws(Refusal) { _ = try place(for: subject) }
 
     /// The place that the context has for the subject already, or another one of its program's share.
-    func place(for subject: LimitedSubject) throws(Refusal) -> GrantQuota.Place {
+    func place(for subject: LimitedSubject) throws(Refusal) -> ProgramQuota.Place {
         let (held, hasRoom) = contents.withLock { contents in
             let hasRoom =
                 subject.limits == nil || contents.meters.count < ContextLimits.meterCount
@@ -119,8 +120,8 @@ extension EvaluationContext.Contents {
     }
 
     /// The place of a subject that the context remembers something of; nil for another one.
-    func place(of subject: GrantSubject) -> GrantQuota.Place? {
-        let granted: GrantQuota.Place? =
+    func place(of subject: GrantSubject) -> ProgramQuota.Place? {
+        let granted: ProgramQuota.Place? =
             switch subject {
             case .object(let id): rights[id]?.place ?? leased[id]
             case .requirement(let bytes): requirements[bytes]?.place
@@ -130,7 +131,7 @@ extension EvaluationContext.Contents {
 
     /// Begins to count, or counts on where something was used for it that was kept. Returns what has ended the grant meanwhile.
     mutating func beginMeter(
-        of subject: LimitedSubject, in place: GrantQuota.Place, standsOnKept: Bool, at now: Duration
+        of subject: LimitedSubject, in place: ProgramQuota.Place, standsOnKept: Bool, at now: Duration
     ) -> GrantEnd? {
         revoked[subject.subject] = nil
         guard let limits = subject.limits else { return nil }

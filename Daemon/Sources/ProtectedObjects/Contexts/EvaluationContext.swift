@@ -1,5 +1,5 @@
 package import AccessControl
-import Authenticators
+package import Authenticators
 import Enclave
 package import ExactNames
 package import Foundation
@@ -21,13 +21,13 @@ package final class EvaluationContext: Sendable {
     struct Contents {
         var rights: [VaultID: RightGrant] = [:]
         /// Objects that were authorized under a lease. The context has nothing else of them: each use asks the lease.
-        var leased: [VaultID: GrantQuota.Place] = [:]
+        var leased: [VaultID: ProgramQuota.Place] = [:]
         var policies: [Int32: (grant: PolicyGrant, time: KeptTime)] = [:]
         var requirements: [Data: RequirementGrant] = [:]
         /// Of what has limits: those of grants that stand or have ended, and of objects that were used with what is kept.
-        var meters: [GrantSubject: (meter: GrantMeter, place: GrantQuota.Place)] = [:]
+        var meters: [GrantSubject: (meter: GrantMeter, place: ProgramQuota.Place)] = [:]
         /// Of grants that the owner revoked, until they are granted again.
-        var revoked: [GrantSubject: GrantQuota.Place] = [:]
+        var revoked: [GrantSubject: ProgramQuota.Place] = [:]
         /// The program's own. What the person enters is among ``kept``.
         var applicationPassword: Credential?
         var kept: KeptFactors?
@@ -49,7 +49,7 @@ package final class EvaluationContext: Sendable {
     struct RightGrant {
         let number = GrantNumber.next()
         let right: OpenedRight
-        let place: GrantQuota.Place
+        let place: ProgramQuota.Place
         let since: Duration
         /// Nil where the context keeps nothing, so that it does not end with what is kept.
         let time: KeptTime?
@@ -87,7 +87,7 @@ package final class EvaluationContext: Sendable {
         let since: Duration
         let number = GrantNumber.next()
         /// Nil before a context keeps it.
-        var place: GrantQuota.Place?
+        var place: ProgramQuota.Place?
 
         package init(factorNames: [String], strength: String, limits: GrantLimits?, since: Duration) {
             self.factorNames = factorNames
@@ -101,7 +101,7 @@ package final class EvaluationContext: Sendable {
     package let keepsFactors: Bool
     let clock: any BootClock
     let lifetime: Duration
-    let quota: GrantQuota
+    let quota: ProgramQuota
     /// Whose share of ``quota`` the context takes.
     let program: ProgramOfOwner
     let contents = Mutex(Contents())
@@ -113,7 +113,7 @@ package final class EvaluationContext: Sendable {
     ///   - quota: bounds the grants of all contexts together.
     ///   - program: the program whose context it is.
     package init(
-        keepsFactors: Bool, clock: any BootClock, lifetime: Duration, quota: GrantQuota, program: ProgramOfOwner,
+        keepsFactors: Bool, clock: any BootClock, lifetime: Duration, quota: ProgramQuota, program: ProgramOfOwner,
         ended: @escaping GrantEndHandler
     ) {
         self.keepsFactors = keepsFactors

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `are limited for a program, and another one is not refused`() throws {
-        let quota = CredentialQuota(limits)
+        let quota = ProgramQuota.credentials(limits)
         var places = try (0..<limits.ofProgram).map { _ in try quota.take(for: "a") }
         #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
         _ = try quota.take(for: "b")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `of another owner's program of the same name are not held up`() throws {
-        let quota = CredentialQuota(limits)
+        let quota = ProgramQuota.credentials(limits)
         let places = try (0..<limits.ofProgram).map { _ in try quota.take(for: "a") }
         #expect(refusal { _ = try quota.take(for: "a") }?.cause == "credential.too-many")
         #expect(refusal { _ = try quota.take(for: ProgramOfOwner(owner: .numbered(1), program: "a")) } == nil)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `of an owner with many programs leave places to another owner`() throws {
-        let quota = CredentialQuota(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
+        let quota = ProgramQuota.credentials(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
         let other = ProgramOfOwner(owner: .numbered(1), program: "a")
         var places = try ["a", "b", "c"].map { try quota.take(for: $0) }
         let refused = refusal { _ = try quota.take(for: "d") }
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a refusal does not tell how many of others there are`() throws {
-        let quota = CredentialQuota(ShareLimits(ofProgram: 2, total: 1))
+        let quota = ProgramQuota.credentials(ShareLimits(ofProgram: 2, total: 1))
         let place = try quota.take(for: "a")
         let refused = refusal { _ = try quota.take(for: ProgramOfOwner(owner: .numbered(1), program: "a")) }
         #expect(refused?.cause == "credential.too-many" && refused?.explanation.contains(where: \.isNumber) == false)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `are limited for all programs`() throws {
-        let quota = CredentialQuota(limits)
+        let quota = ProgramQuota.credentials(limits)
         let places = try (0..<limits.total).map { try quota.take(for: "\($0 % 16)") }
         #expect(refusal { _ = try quota.take(for: "new") }?.cause == "credential.too-many")
         #expect(places.count == limits.total)

@@ -11,6 +11,6 @@ extension EvaluationContext {
     ) {
         self.init(
             keepsFactors: keepsFactors, clock: clock, lifetime: lifetime,
-            quota: GrantQuota(ShareLimits(ofProgram: .max, total: .max)), program: "a test", ended: ended)
+            quota: ProgramQuota.grants(ShareLimits(ofProgram: .max, total: .max)), program: "a test", ended: ended)
     }
 }

@@ -16,7 +16,7 @@ import Vault
 
 @Suite("The grants that contexts hold", .timeLimit(.minutes(10)))
 struct GrantQuotaTests {
-    private let quota = GrantQuota(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
+    private let quota = ProgramQuota.grants(ShareLimits(ofProgram: 2, ofOwner: 3, total: 5))
     private let one: ProgramOfOwner = "one"
     private let sameOfOtherOwner = ProgramOfOwner(owner: .numbered(1), program: "one")
 
@@ -35,7 +35,7 @@ struct GrantQuotaTests {
 
     /// How many more places the program gets.
     private func freeCount(for program: ProgramOfOwner) -> Int {
-        var places: [GrantQuota.Place] = []
+        var places: [ProgramQuota.Place] = []
         while let place = try? quota.take(for: program) { places.append(place) }
         return places.count
     }

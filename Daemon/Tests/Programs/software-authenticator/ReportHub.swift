@@ -13,7 +13,12 @@ final class ReportHub: Sendable {
     }
 
     private let listener: UnixSocket
-    private let clients = Mutex([Client]())
+    private struct Contents {
+        var clients: [Client] = []
+        var isPluggedIn = true
+    }
+
+    private let contents = Mutex(Contents())
 
     init(path: String) throws {
         listener = try UnixSocket.listen(at: path)
@@ -21,7 +26,7 @@ final class ReportHub: Sendable {
 
     /// To everybody. A client that went away is forgotten.
     func send(_ reports: [[UInt8]]) {
-        for client in clients.withLock({ $0 }) {
+        for client in contents.withLock({ $0.clients }) {
             do {
                 for report in reports { try report.withUnsafeBytes { try client.socket.send($0) } }
             } catch {
@@ -34,12 +39,12 @@ final class ReportHub: Sendable {
     ///
     /// - Returns: the reports that came until `time` went by; none if none did.
     func receive(within time: Duration) -> [[UInt8]] {
-        let clients = clients.withLock { $0 }
+        let clients = contents.withLock { $0.clients }
         let numbers = [listener.number] + clients.map(\.socket.number)
         var waits = numbers.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard poll(&waits, nfds_t(waits.count), CInt(time / .milliseconds(1))) > 0 else { return [] }
         if waits[0].revents != 0, let socket = try? listener.accept() {
-            self.clients.withLock { $0.append(Client(socket)) }
+            contents.withLock { if $0.isPluggedIn { $0.clients.append(Client(socket)) } }
         }
         var reports: [[UInt8]] = []
         for (client, wait) in zip(clients, waits.dropFirst()) where wait.revents != 0 {
@@ -48,14 +53,20 @@ final class ReportHub: Sendable {
         return reports
     }
 
-    /// As when the authenticator is pulled out.
-    func disconnectAll() {
-        for client in clients.withLock({ $0 }) { forget(client) }
+    /// As when the authenticator is pulled out: all connections end, and new ones end at once. One that comes after ``plug()`` stays.
+    func unplug() {
+        contents.withLock { contents in
+            contents.isPluggedIn = false
+            for client in contents.clients { client.socket.shutdown() }
+            contents.clients = []
+        }
     }
+
+    func plug() { contents.withLock { $0.isPluggedIn = true } }
 
     private func forget(_ client: Client) {
         client.socket.shutdown()
-        clients.withLock { $0.removeAll { $0 === client } }
+        contents.withLock { $0.clients.removeAll { $0 === client } }
     }
 
     /// Whole reports; nil at the end.

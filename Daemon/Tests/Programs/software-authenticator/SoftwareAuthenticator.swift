@@ -41,7 +41,7 @@ struct SoftwareAuthenticator: ParsableCommand {
         try Threads.start("reports") { device.serve() }
         say("ready")
         while let line = readLine() { say(device.obey(line)) }
-        device.hub.disconnectAll()
+        device.hub.unplug()
         unlink(socket)
     }
 }
@@ -68,10 +68,7 @@ final class SoftwareDevice: Sendable {
     func serve() {
         while true {
             let reports = hub.receive(within: HIDServer.interval)
-            guard let server = server.withLock({ $0 }) else {
-                hub.disconnectAll()
-                continue
-            }
+            guard let server = server.withLock({ $0 }) else { continue }
             for report in reports { server.receive(report) }
             server.tick()
         }
@@ -101,7 +98,7 @@ final class SoftwareDevice: Sendable {
             defer { server = nil }
             return server
         }
-        hub.disconnectAll()
+        hub.unplug()
         user.setUnplugged(true)
         server?.stop()
     }
@@ -126,6 +123,7 @@ final class SoftwareDevice: Sendable {
                     return engine.respond(to: request.bytes, until: stop)
                 })
         }
+        hub.plug()
     }
 }
 

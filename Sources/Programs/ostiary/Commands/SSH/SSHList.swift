@@ -43,8 +43,7 @@ struct SSHList: ParsableCommand {
             let key = row.key
             table.append(
                 key.name, key.publicKey.name, key.publicKey.fingerprint.description,
-                key.placeWords, row.requires ?? "", SSHLimitWords(key.constraints).short
-            )
+                key.placeWords, row.requires ?? "", row.limitWords)
         }
         try StandardOutput.line(table.text)
     }
@@ -103,7 +102,7 @@ extension HeldKey {
 }
 
 extension CommandError {
-    /// Several passkeys may have the account's name, so a name says not which one is to go.
+    /// Several passkeys may have the name of the account, so a name does not say which one is to go.
     fileprivate static func sshPasskey(_ name: String) -> CommandError {
         .sshKey(
             "\(name.quotedName) is a passkey of this machine. `ostiary passkey remove` destroys it; `ostiary passkey list` shows its "
@@ -119,6 +118,12 @@ enum SSHKeys {
         let requires: String?
         /// The greatest limits of a lease, for a key that confirms each signature and permits leases.
         let leaseLimits: GrantLimits?
+
+        /// Hosts and namespaces, and which leases a key permits that confirms each signature otherwise. For the table of keys.
+        var limitWords: String {
+            let leases = leaseLimits.map { "; leases: \(GrantLimitsDocument($0).text)" } ?? ""
+            return SSHLimitWords(key.constraints).short + leases
+        }
     }
 
     /// All passkeys have this rule.
