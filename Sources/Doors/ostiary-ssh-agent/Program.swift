@@ -76,6 +76,13 @@ struct Program: ParsableCommand {
         main(nil)
     }
 
+    /// A command has whatever stands behind it, so the parser takes `--help` for one. No command begins with a hyphen.
+    func validate() throws {
+        guard let first = command.first, first.hasPrefix("-") else { return }
+        guard first == "--help" || first == "-h" else { throw ValidationError("Unknown option '\(first)'.") }
+        throw CleanExit.helpRequest(self)
+    }
+
     func run() throws {
         do { try carryOut() } catch let failure as DoorFailure {
             throw ExitCode(DoorReport.failed(failure, program: DoorProgram.sshAgent.name).rawValue)

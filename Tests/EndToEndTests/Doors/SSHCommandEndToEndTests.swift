@@ -50,6 +50,14 @@ struct SSHCommandEndToEndTests {
         #expect(rows.contains { $0.hasPrefix("work") && $0.hasSuffix(limits) })
     }
 
+    @Test func `the agent says its help, and runs no command that begins with a hyphen`() throws {
+        let agent = BuiltProgram.named("ostiary-ssh-agent").path
+        let help = try stage.runAlone([agent, "--help"])
+        #expect(help.status == 0 && help.output.hasPrefix("OVERVIEW: "), "\(help.output)")
+        let unknown = try stage.runAlone([agent, "--no-such-option"])
+        #expect(unknown.status == 64 && unknown.output.contains("Unknown option"), "\(unknown.output)")
+    }
+
     @Test func `an unknown host and a wrong fingerprint make no key`() throws {
         let unknown = try stage.ostiary("ssh", "create", "a", "--host", "nowhere.invalid")
         #expect(unknown.status == 1 && unknown.shows("known_hosts"), "\(unknown.screen)")
