@@ -20,13 +20,12 @@ ATTACKED_FOR = 900
 #: Where the program writes what it got.
 HELD, ASKING = "/tmp/held", "/tmp/asking"
 #: The sums of the counts of the program's processes, and whether they are an attack: keys were made, questions stand for the person, more were
-#: refused because the line is full or nobody could look at that many processes of the terminal, and requests because the owner has no more.
-#: On one terminal one question is asked and 16 of an owner wait (PromptOrder.swift).
+#: refused because the line is full, and requests because the owner has no more. On one terminal one question is asked and 16 of an owner
+#: wait (PromptOrder.swift).
 ATTACK_STANDS = (
     "awk '{ sum[$1] += $2 } END { for (each in sum) print each, sum[each]; "
     'refused = sum["key:request.too-many-of-owner"] + sum["question:request.too-many-of-owner"]; '
-    'unasked = sum["question:prompt.queue-full"] + sum["question:prompt.terminal-processesUnreadable"]; '
-    'exit !(sum["standing"] >= 8 && sum["key:done"] > 0 && unasked > 0 && refused > 0) }\' '
+    'exit !(sum["standing"] >= 8 && sum["key:done"] > 0 && sum["question:prompt.queue-full"] > 0 && refused > 0) }\' '
     f"{ASKING}/count-*[0-9]"
 )
 #: Seconds for which a program and a terminal are asked nothing after three questions without an answer (PromptCooldown.swift), and some.
