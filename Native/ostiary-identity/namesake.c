@@ -87,7 +87,7 @@ static int is_namesake(int process, const struct terminal *terminal) {
   static char text[MAXIMUM_TEXT];
   struct statx folder;
   struct process_status status;
-  // Processes of other users could otherwise block all questions to this one.
+  // Its number may have gone over to another process before it was opened.
   if (describe(process, "", &folder) != 0 || folder.stx_uid != terminal->user) return 0;
   if (read_text(process, "stat", text, sizeof(text)) < 0 || parse_status(text, &status) != 0) return 0;
   if (status.terminal != terminal->number || status.session == terminal->session) return 0;
@@ -102,6 +102,10 @@ static int visit_process(int processes, const char *name, void *context) {
   char *end;
   unsigned long number = strtoul(name, &end, 10);
   if (*end || number > INT32_MAX) return 0;
+  // Processes of other users could otherwise block all questions to this one. They are not even opened: whoever has very many must not
+  // make a search for somebody else slow.
+  struct statx folder;
+  if (describe(processes, name, &folder) != 0 || folder.stx_uid != search->terminal->user) return 0;
   int process = openat(processes, name, O_RDONLY | O_CLOEXEC);
   if (process < 0) return 0;
   int found = is_namesake(process, search->terminal);

@@ -1,6 +1,24 @@
 /// Users for whom the helper worked too long. A process can make the helper wait on purpose, and all other users wait meanwhile. So the
-/// helper does nothing for such a user for a while.
+/// helper does nothing of the kind for such a user for a while.
+///
+/// Looks and searches count apart. A slow look is the doing of the process that is looked at, whose user pays all of it. A search goes
+/// through the processes of everybody, so another user who has many makes it slow, too. Who searches pays a part of its time at most, and
+/// with searches alone.
 struct HoldUps: Sendable {
+    /// What the helper does for a user.
+    enum Work: Sendable {
+        /// A look at one process.
+        case look
+        /// A search through all processes for a terminal's namesake, before each question on a terminal.
+        case search
+    }
+
+    /// What counts together.
+    private struct Account: Hashable, Sendable {
+        let work: Work
+        let userID: UInt32
+    }
+
     /// For a user whose process kept the helper from answering.
     private struct Pause: Sendable {
         var length: Duration
@@ -26,31 +44,45 @@ struct HoldUps: Sendable {
     static let usual: Duration = .milliseconds(50)
     /// As long as one answer may take at most. So one slow answer alone refuses nothing.
     static let allowance: Duration = .seconds(2)
-    /// A user gets back a tenth of the time that passes. So slow answers for one user take no more than that of the helper's time.
+    /// A user gets back a tenth of the time that passes. So slow looks for one user take no more than that of the helper's time.
     static let payback = 10
+    /// The most that is counted of one search. So the searches of a user who asks ten questions at once, and one every two seconds then,
+    /// are never refused for their time, whatever other users start. Whoever asks more often pays for it.
+    static let searchPrice = allowance / 10
 
-    private var pauses: [UInt32: Pause] = [:]
-    private var debts: [UInt32: Debt] = [:]
+    private var pauses: [Account: Pause] = [:]
+    private var debts: [Account: Debt] = [:]
 
-    /// Whether the helper does nothing for the user now.
-    func isPaused(_ userID: UInt32, at now: ContinuousClock.Instant) -> Bool {
-        if let pause = pauses[userID], now < pause.end { return true }
-        guard let debt = debts[userID] else { return false }
+    /// Whether the helper does none of this work for the user now.
+    func isPaused(_ work: Work, of userID: UInt32, at now: ContinuousClock.Instant) -> Bool {
+        let account = Account(work: work, userID: userID)
+        if let pause = pauses[account], now < pause.end { return true }
+        guard let debt = debts[account] else { return false }
         return debt.rest(at: now) > Self.allowance
     }
 
-    /// To be called after a process of the user kept the helper from answering.
-    mutating func note(_ userID: UInt32, at now: ContinuousClock.Instant) {
+    /// To be called after work for the user kept the helper from answering.
+    mutating func note(_ work: Work, of userID: UInt32, at now: ContinuousClock.Instant) {
         pauses = pauses.filter { now < $0.value.end + Self.memory }
-        let length = pauses[userID].map { min($0.length * 2, Self.longest) } ?? Self.first
-        pauses[userID] = Pause(length: length, end: now + length)
+        let account = Account(work: work, userID: userID)
+        let length = pauses[account].map { min($0.length * 2, Self.longest) } ?? Self.first
+        pauses[account] = Pause(length: length, end: now + length)
     }
 
     /// To be called after an answer for the user, with the time that it took.
-    mutating func charge(_ userID: UInt32, _ duration: Duration, at now: ContinuousClock.Instant) {
+    mutating func charge(_ work: Work, of userID: UInt32, _ duration: Duration, at now: ContinuousClock.Instant) {
         guard duration > Self.usual else { return }
         debts = debts.filter { $0.value.rest(at: now) > .zero }
-        let rest = debts[userID]?.rest(at: now) ?? .zero
-        debts[userID] = Debt(duration: rest + duration - Self.usual, time: now)
+        let account = Account(work: work, userID: userID)
+        let rest = debts[account]?.rest(at: now) ?? .zero
+        debts[account] = Debt(duration: rest + Self.price(of: work, duration), time: now)
+    }
+
+    private static func price(of work: Work, _ duration: Duration) -> Duration {
+        let excess = duration - usual
+        return switch work {
+        case .look: excess
+        case .search: min(excess, searchPrice)
+        }
     }
 }

@@ -9,7 +9,7 @@ package import UnixSocket
 ///
 /// All threads share one connection, and it is made again after its end. Each wait has a limit, so that one process that holds up the helper
 /// refuses requests and stops nobody. Users take turns: the questions of one delay another user's question by one at most. The time of
-/// slow answers counts for the user whom the question is about (``HoldUps``).
+/// slow answers counts for the user whom the question is about, that of searches to a limit (``HoldUps``).
 package final class IdentityHelper: Sendable {
     /// How long a thread waits for each of the things that it needs.
     package struct Patience: Sendable {
@@ -63,7 +63,11 @@ package final class IdentityHelper: Sendable {
         }
     }
 
-    /// A process of the user, in another session, whose controlling terminal has the same number. The search counts for the user.
+    /// A process of the user, in another session, whose controlling terminal has the same number.
+    ///
+    /// It throws ``FactFailure/unreadable`` if the user asked for more slow searches than ``HoldUps`` allows, if the user had no turn in
+    /// time (``Patience``), and if the helper did not come through all processes in two seconds. No other user alone causes the first. The
+    /// last takes so many processes, or so little of the processors left to the helper, that nobody's search comes to its end.
     package func namesake(
         ofTerminal number: UInt32, besidesSession session: Int32, of userID: UInt32
     ) throws(FactFailure) -> Int32? {
@@ -82,23 +86,24 @@ package final class IdentityHelper: Sendable {
 
     /// - Parameter userID: the user whose process the question is about, or whose processes; nil where nobody is known.
     private func ask(_ question: IdentityQuestion, ofUser userID: UInt32?) throws(FactFailure) -> IdentityAnswer {
-        guard !isPaused(userID), turns.take(for: userID, within: patience.turn) else { throw .unreadable }
+        let work = question.work
+        guard !isPaused(work, of: userID), turns.take(for: userID, within: patience.turn) else { throw .unreadable }
         defer { turns.passOn() }
         // Those that waited behind the user's process ask about the user's others.
-        guard !isPaused(userID) else { throw .unreadable }
+        guard !isPaused(work, of: userID) else { throw .unreadable }
         switch connection.withLock({ $0.ask(question, at: socket, patience, now) }) {
         case .answered(let answer, after: let duration):
-            if let userID { holdUps.withLock { $0.charge(userID, duration, at: now()) } }
+            if let userID { holdUps.withLock { $0.charge(work, of: userID, duration, at: now()) } }
             return answer
-        case .heldUp: if let userID { holdUps.withLock { $0.note(userID, at: now()) } }
+        case .heldUp: if let userID { holdUps.withLock { $0.note(work, of: userID, at: now()) } }
         case .unanswered: break
         }
         throw .unreadable
     }
 
-    private func isPaused(_ userID: UInt32?) -> Bool {
+    private func isPaused(_ work: HoldUps.Work, of userID: UInt32?) -> Bool {
         guard let userID else { return false }
-        return holdUps.withLock { $0.isPaused(userID, at: now()) }
+        return holdUps.withLock { $0.isPaused(work, of: userID, at: now()) }
     }
 }
 

@@ -49,6 +49,8 @@ struct IdentityQuestion {
     }
 
     var isLook: Bool { kind == .look }
+    /// Whose time it takes, see ``HoldUps``.
+    var work: HoldUps.Work { isLook ? .look : .search }
     /// Whether descriptors may come back.
     var takesDescriptors: Bool { flags != 0 }
     var descriptors: [CInt] { folder.map { [$0.number] } ?? [] }

@@ -14,7 +14,8 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
     /// This process of the user, in another session, has a terminal of the same number, so nobody can tell which one is the
     /// caller's.
     case ambiguous(process: Int32)
-    /// The running processes cannot be listed, so nobody can tell whether another one has a terminal of the same number.
+    /// The running processes could not be gone through, or not in time, so nobody can tell whether another one has a terminal of the same
+    /// number.
     case processesUnreadable
     /// It belongs to another user than the caller.
     case otherOwner
@@ -36,7 +37,8 @@ public enum TerminalRefusal: Error, Equatable, Sendable {
         case .ambiguous(let process):
             "process \(process) of another session has a terminal with the same number, for example in a sandbox; end that "
                 + "process, or use another terminal"
-        case .processesUnreadable: "the daemon cannot list the running processes in /proc"
+        case .processesUnreadable:
+            "the daemon could not go through the running processes in /proc; try again in a minute"
         case .otherOwner: "it belongs to another user"
         case .noLogin: "no login on it is recorded"
         case .callerGone: "the program has ended"

@@ -183,19 +183,20 @@ struct HelperFailureTests {
         withExtendedLifetime(helper) {}
     }
 
-    @Test func `a pause is longer each time, up to a minute, and is forgiven`() {
+    @Test(arguments: [HoldUps.Work.look, .search])
+    func `a pause is longer each time, up to a minute, and is forgiven`(work: HoldUps.Work) {
         var holdUps = HoldUps()
         var now = ContinuousClock.now
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
-            holdUps.note(1000, at: now)
-            #expect(holdUps.isPaused(1000, at: now + .seconds(seconds) - .milliseconds(1)))
-            #expect(!holdUps.isPaused(1001, at: now))
+            holdUps.note(work, of: 1000, at: now)
+            #expect(holdUps.isPaused(work, of: 1000, at: now + .seconds(seconds) - .milliseconds(1)))
+            #expect(!holdUps.isPaused(work, of: 1001, at: now))
             now += .seconds(seconds)
-            #expect(!holdUps.isPaused(1000, at: now))
+            #expect(!holdUps.isPaused(work, of: 1000, at: now))
         }
         now += HoldUps.memory
-        holdUps.note(1000, at: now)
-        #expect(!holdUps.isPaused(1000, at: now + .seconds(1)))
+        holdUps.note(work, of: 1000, at: now)
+        #expect(!holdUps.isPaused(work, of: 1000, at: now + .seconds(1)))
     }
 
     @Test func `without a helper nothing is known`() throws {
