@@ -25,6 +25,10 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// For programs that wait for people, devices and other programs: they are built to be small, not fast. Only a program that nobody depends
+/// on may have such a setting.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -56,6 +60,8 @@ let package = Package(
                 "Cancellations", "CanonicalEncoding", "DetachedThreads", "DirectionalText", "SecretBuffers",
                 "UnixSocket",
             ]),
+        // For programs that make keys of secrets, and need no other cryptography of these.
+        .library(name: "SecretMemory", targets: ["SecretMemory"]),
         // Read by the daemon and by servers alike.
         .library(name: "CanonicalCBOR", targets: ["CanonicalCBOR"]),
         .library(name: "AccessControl", targets: ["AccessControl"]),
@@ -66,6 +72,11 @@ let package = Package(
         .executable(name: "ostiary-credential-helper", targets: ["ostiary-credential-helper"]),
         .executable(name: "age-plugin-ostiary", targets: ["age-plugin-ostiary"]),
         .executable(name: "ostiary-credentials", targets: ["ostiary-credentials"]),
+        .executable(name: "ostiary-pkcs11d", targets: ["ostiary-pkcs11d"]),
+        // One file that is each of these and ostiary-hid, as packages and installations have them.
+        .executable(name: "ostiary-doors", targets: ["ostiary-doors"]),
+        // For the doors that are packages of their own.
+        .library(name: "OstiaryDoors", targets: ["SecretItems"]),
         // For the tests of this repository's packages alone.
         .library(name: "SeededRandomness", targets: ["SeededRandomness"]),
         .library(name: "IndependentTools", targets: ["IndependentTools"]),
@@ -107,8 +118,8 @@ let package = Package(
         .target(
             name: "Security",
             dependencies: [
-                "AccessControl", "CertificateChains", "KeyAlgorithms", "OstiaryClient", "OstiaryWire", "PKCS12",
-                "RSAKeys",
+                "AccessControl", "CertificateChains", "CertificateReading", "KeyAlgorithms", "OstiaryClient",
+                "OstiaryWire", "PKCS12", "RSAKeys",
                 "SecretMemory", asn1, crypto,
             ],
             path: "Sources/Frameworks/Security", swiftSettings: strict),
@@ -122,6 +133,10 @@ let package = Package(
         .target(
             name: "CertificateChains", dependencies: [crypto],
             path: "Sources/Frameworks/CertificateChains", swiftSettings: adapter),
+        // Also for a door, which loads no Foundation beside its essentials (decision 0129).
+        .target(
+            name: "CertificateReading", dependencies: [asn1], path: "Sources/Frameworks/CertificateReading",
+            swiftSettings: strict),
         .target(
             name: "PKCS12", dependencies: ["SecretMemory", crypto],
             path: "Sources/Frameworks/PKCS12", swiftSettings: adapter),
@@ -196,23 +211,26 @@ let package = Package(
         .executableTarget(
             name: "ostiary",
             dependencies: [
-                "OstiaryClient", "AccessControl", "CCommandLaunch", "CLinuxShims", "CommandFailures", "DetachedThreads",
-                "DirectionalText", "DoorSupport", "KeyAlgorithms", "OstiaryWire", "SSHAgent", "SSHFormats",
-                "SSHKeyFiles", "SecretMemory", "UnixSocket",
+                "OstiaryClient", "AccessControl", "CCommandLaunch", "CLinuxShims", "CertificateReading",
+                "CommandFailures", "DetachedThreads", "DirectionalText", "DoorSupport", "KeyAlgorithms", "OstiaryWire",
+                "SSHAgent", "SSHFormats", "SSHKeyFiles", "SecretMemory", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Programs/ostiary", swiftSettings: strict),
+            path: "Sources/Programs/ostiary", swiftSettings: strict + small),
 
         .target(
             name: "CommandFailures", dependencies: ["OstiaryClient", "OstiaryWire"],
             path: "Sources/Programs/CommandFailures", swiftSettings: strict),
-        .executableTarget(
-            name: "ostiary-hid",
+        .target(
+            name: "PasskeyDeviceProgram",
             dependencies: [
                 "CLinuxShims", "CommandFailures", "OstiaryClient", "OstiaryWire", "PasskeyDevice",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Programs/ostiary-hid", swiftSettings: strict),
+            path: "Sources/Programs/PasskeyDeviceProgram", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-hid", dependencies: ["PasskeyDeviceProgram"], path: "Sources/Programs/ostiary-hid",
+            swiftSettings: strict),
 
         // MARK: doors
         .target(
@@ -255,31 +273,73 @@ let package = Package(
                 "SecretMemory", "UnixSocket",
             ],
             path: "Sources/Doors/UnitCredentials", swiftSettings: strict),
-        .executableTarget(
-            name: "ostiary-ssh-agent",
+        // For the package SecretService/, which cannot use what only this package may.
+        .target(
+            name: "SecretItems",
+            dependencies: [
+                "AccessControl", "CLinuxShims", "Cancellations", "CommandFailures", "DetachedThreads", "DoorSupport",
+                "OstiaryClient", "OstiaryMessages", "SecretMemory", "UnixSocket",
+            ],
+            path: "Sources/Doors/SecretItems", swiftSettings: strict),
+        .target(
+            name: "PKCS11Door",
+            dependencies: [
+                "AccessControl", "Cancellations", "CanonicalEncoding", "CertificateReading", "CommandFailures",
+                "DetachedThreads", "DoorSupport", "KeyAlgorithms", "OstiaryClient", "OstiaryMessages", "RSAKeys",
+                "SSHAgent", "SSHFormats", "SSHKeyFiles", "SecretMemory", "UnixSocket", asn1, crypto,
+            ],
+            path: "Sources/Doors/PKCS11Door", swiftSettings: strict),
+        // The programs, as libraries: each has an executable of its own for debug builds and tests, and all are in ostiary-doors.
+        .target(
+            name: "SSHAgentProgram",
             dependencies: [
                 "CLinuxShims", "CommandFailures", "DetachedThreads", "DoorSupport", "SSHAgent", "UnixSocket",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Doors/ostiary-ssh-agent", swiftSettings: strict),
-        .executableTarget(
-            name: "ostiary-credential-helper",
-            dependencies: ["CredentialHelpers", "DoorSupport"],
-            path: "Sources/Doors/ostiary-credential-helper", swiftSettings: strict),
-        .executableTarget(
-            name: "age-plugin-ostiary",
+            path: "Sources/Doors/SSHAgentProgram", swiftSettings: strict),
+        .target(
+            name: "AgePluginProgram",
             dependencies: [
                 "AccessControl", "AgePlugin", "CommandFailures", "DoorSupport", "OstiaryClient", "OstiaryWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Doors/age-plugin-ostiary", swiftSettings: strict),
-        .executableTarget(
-            name: "ostiary-credentials",
+            path: "Sources/Doors/AgePluginProgram", swiftSettings: strict),
+        .target(
+            name: "UnitCredentialsProgram",
             dependencies: [
                 "CommandFailures", "DetachedThreads", "DoorSupport", "UnitCredentials",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
+            path: "Sources/Doors/UnitCredentialsProgram", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-ssh-agent", dependencies: ["SSHAgentProgram"], path: "Sources/Doors/ostiary-ssh-agent",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-credential-helper", dependencies: ["CredentialHelpers"],
+            path: "Sources/Doors/ostiary-credential-helper", swiftSettings: strict),
+        .executableTarget(
+            name: "age-plugin-ostiary", dependencies: ["AgePluginProgram"], path: "Sources/Doors/age-plugin-ostiary",
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-credentials", dependencies: ["UnitCredentialsProgram"],
             path: "Sources/Doors/ostiary-credentials", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-doors",
+            dependencies: [
+                "AgePluginProgram", "CredentialHelpers", "DoorSupport", "PKCS11DoorProgram", "PasskeyDeviceProgram",
+                "SSHAgentProgram", "UnitCredentialsProgram",
+            ],
+            path: "Sources/Doors/ostiary-doors", swiftSettings: strict),
+        .target(
+            name: "PKCS11DoorProgram",
+            dependencies: [
+                "CommandFailures", "DetachedThreads", "DoorSupport", "OstiaryClient", "PKCS11Door", "UnixSocket",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/Doors/PKCS11DoorProgram", swiftSettings: strict),
+        .executableTarget(
+            name: "ostiary-pkcs11d", dependencies: ["PKCS11DoorProgram"], path: "Sources/Doors/ostiary-pkcs11d",
+            swiftSettings: strict),
 
         // MARK: tests
         .target(name: "SeededRandomness", path: "Tests/SeededRandomness", swiftSettings: strict),
@@ -299,10 +359,13 @@ let package = Package(
             ],
             swiftSettings: adapter),
         .testTarget(
+            name: "CertificateReadingTests", dependencies: ["CertificateReading", "IndependentTools"],
+            swiftSettings: adapter),
+        .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "AccessControl", "CryptoKit", "IndependentTools", "KeyAlgorithms", "OstiaryClient", "OstiaryWire",
-                "SecretMemory", "Security", "SeededRandomness", crypto,
+                "AccessControl", "CertificateReading", "CryptoKit", "IndependentTools", "KeyAlgorithms",
+                "OstiaryClient", "OstiaryWire", "SecretMemory", "Security", "SeededRandomness", crypto,
             ],
             swiftSettings: adapter),
         .testTarget(
@@ -379,6 +442,20 @@ let package = Package(
                 "SecretMemory", "SocketTestSupport", "UnitCredentials", "UnixSocket",
             ],
             swiftSettings: adapter),
+        .testTarget(
+            name: "PKCS11DoorTests",
+            dependencies: [
+                "AccessControl", "Cancellations", "CommandFailures", "DetachedThreads", "DoorSupport",
+                "IndependentTools",
+                "KeyAlgorithms", "OstiaryClient", "OstiaryMessages", "PKCS11Door", "RSAKeys", "SSHAgent", "SSHFormats",
+                "SSHKeyFiles",
+                "SecretMemory", "SeededRandomness", crypto,
+            ],
+            swiftSettings: adapter),
+        .testTarget(
+            name: "SecretItemsTests",
+            dependencies: ["AccessControl", "OstiaryClient", "OstiaryMessages", "SecretItems", "SecretMemory"],
+            swiftSettings: adapter),
         .target(name: "IndependentTools", path: "Tests/IndependentTools", swiftSettings: adapter),
         // Sockets as only hostile peers use them.
         .target(
@@ -386,7 +463,7 @@ let package = Package(
             swiftSettings: adapter),
         .target(
             name: "WireTranscripts", dependencies: ["UnixSocket"], path: "Tests/WireTranscripts",
-            exclude: ["messages.txt", "protocol-7.txt", "protocol-8.txt"], swiftSettings: adapter),
+            exclude: ["messages.txt", "protocol-7.txt", "protocol-8.txt", "protocol-9.txt"], swiftSettings: adapter),
         .target(
             name: "DaemonTestSupport", dependencies: ["CryptoKit", "IndependentTools", "Security", "UnixSocket"],
             path: "Tests/DaemonTestSupport", swiftSettings: adapter),
@@ -410,7 +487,8 @@ let package = Package(
                 "OstiaryTesting", "SSHFormats", "Security", "SeededRandomness", "SimulatorMessages",
                 "SocketTestSupport", "UnitCredentials", "UnixSocket", "age-plugin-ostiary",
                 "hid-on-descriptor", "keychain-calls", "ostiary",
-                "ostiary-credential-helper", "ostiary-credentials", "ostiary-hid", "ostiary-ssh-agent",
+                "ostiary-credential-helper", "ostiary-credentials", "ostiary-doors", "ostiary-hid", "ostiary-pkcs11d",
+                "ostiary-ssh-agent",
                 "right-scenarios",
             ],
             exclude: ["Browsers/Clients", "Doors/Clients"],

@@ -15,6 +15,7 @@ let package = Package(
     name: "OstiaryBenchmarks",
     dependencies: [
         .package(name: "Ostiary", path: ".."),
+        .package(path: "../MessageBus"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -23,10 +24,15 @@ let package = Package(
         // What users have today in place of a keychain.
         .systemLibrary(name: "CLibSecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         .target(name: "CSecretService", dependencies: ["CLibSecret"]),
+        // The Secret Service without a library between, and a service that does nothing.
+        .target(name: "CKeyringBus", dependencies: [.product(name: "CSystemd", package: "MessageBus")]),
+        // A host of modules of PKCS #11.
+        .systemLibrary(name: "CP11Kit", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
+        .target(name: "CToken", dependencies: ["CP11Kit"]),
         .executableTarget(
             name: "ostiary-benchmark",
             dependencies: [
-                "CSecretService",
+                "CKeyringBus", "CSecretService", "CToken",
                 .product(name: "LocalAuthentication", package: "Ostiary"),
                 .product(name: "Security", package: "Ostiary"),
                 .product(name: "GRDB", package: "GRDB.swift"),

@@ -23,6 +23,9 @@ let adapter: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// For modules that wait for people, devices and starts: they are built to be small, not fast.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 /// The options that name other services than the machine's own: for tests, and for measurements of a release build. Installed
 /// programs are built without them.
 let testOptions: [SwiftSetting] =
@@ -32,6 +35,8 @@ let testOptions: [SwiftSetting] =
 let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
 /// The part of it without cryptography.
 let processes: Target.Dependency = .product(name: "OstiaryProcesses", package: "Ostiary")
+/// Keys of secrets, for helpers that need no other cryptography of it.
+let secretMemory: Target.Dependency = .product(name: "SecretMemory", package: "Ostiary")
 let messageBus: Target.Dependency = .product(name: "MessageBus", package: "MessageBus")
 let systemd: Target.Dependency = .product(name: "CSystemd", package: "MessageBus")
 let simulatorMessages: Target.Dependency = .product(name: "SimulatorMessages", package: "Ostiary")
@@ -101,7 +106,7 @@ let package = Package(
         .target(
             name: "CTAP",
             dependencies: ["AuthenticatorRequests", "ExactNames", "Threading", cbor, crypto, cryptoExtras, shared],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // Threads of the daemon, which blocks by design.
         .target(name: "Threading", dependencies: [processes, "CEpoll"], swiftSettings: strict),
         .target(name: "Enclave", dependencies: [shared, crypto], swiftSettings: strict),
@@ -118,7 +123,8 @@ let package = Package(
         .target(name: "HelperProcesses", dependencies: [processes, "Threading"], swiftSettings: strict),
         .target(name: "PromptProtocol", dependencies: [processes], swiftSettings: strict),
         // The daemon's configuration.
-        .target(name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict),
+        .target(
+            name: "Settings", dependencies: [shared, "PAMProtocol", "PromptProtocol"], swiftSettings: strict + small),
         // Facts of this machine about callers.
         .target(name: "ProcessFacts", dependencies: [shared, messageBus], swiftSettings: strict),
         // The same through a helper.
@@ -130,30 +136,31 @@ let package = Package(
             dependencies: [
                 shared, messageBus, "ExactNames", "HelperProcesses", "PromptProtocol", "Settings", "ProcessFacts",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // What the programs that ask people have in common.
         .target(
             name: "PromptProgram", dependencies: [processes, "HelperProcesses", "PromptProtocol"],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // Tells when USB devices are plugged in or out.
         .target(name: "DeviceEvents", dependencies: [systemd, "Threading"], swiftSettings: adapter),
-        .target(name: "FingerprintReader", dependencies: [shared, messageBus], swiftSettings: strict),
+        .target(name: "FingerprintReader", dependencies: [processes, messageBus], swiftSettings: strict + small),
         // Both sides of the helper that talks to PAM.
         .target(name: "PAMProtocol", dependencies: [processes, "PromptProtocol"], swiftSettings: strict),
         .target(
             name: "PAMBiometry", dependencies: [shared, "HelperProcesses", "PromptProtocol", "PAMProtocol"],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // Both sides of the helper that digests fingerprint templates.
         .target(name: "TemplateAnswers", swiftSettings: strict),
         .target(
             name: "EnrolledTemplates", dependencies: [shared, "HelperProcesses", "TemplateAnswers"],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(name: "SessionLocks", dependencies: [shared, messageBus, "Threading"], swiftSettings: strict),
         // Both sides of the helper that fetches association files of domains.
-        .target(name: "AssociationFiles", dependencies: [processes, "ExactNames"], swiftSettings: strict),
+        .target(name: "AssociationFiles", dependencies: [processes, "ExactNames"], swiftSettings: strict + small),
         // What joins the modules above, from the bottom up; the last answers requests.
         .target(
-            name: "Refusals", dependencies: [shared, "Passcodes", "PromptProtocol", "Prompting"], swiftSettings: strict),
+            name: "Refusals", dependencies: [shared, "Passcodes", "PromptProtocol", "Prompting"],
+            swiftSettings: strict + small),
         .target(
             name: "Callers",
             dependencies: [
@@ -167,7 +174,7 @@ let package = Package(
                 shared, crypto, logging, "Enclave", "ExactNames", "KeySlots", "StoreKeys", "Vault", "Passcodes",
                 "Refusals", "Threading",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(
             name: "Auditing",
             dependencies: [
@@ -184,7 +191,7 @@ let package = Package(
                 "Callers", "OwnerKeys", "Auditing",
                 "Threading",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(
             name: "ProtectedObjects",
             dependencies: [
@@ -201,7 +208,7 @@ let package = Package(
                 "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators", "ProtectedObjects",
                 "PromptProtocol", "Threading",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // One user of the store: keys, rights, items, and how they are asked.
         .target(
             name: "Owners",
@@ -222,7 +229,7 @@ let package = Package(
                 "AssociationFiles", "Refusals", "Callers", "OwnerKeys", "Owners", "Auditing", "Authenticators",
                 "ProtectedObjects", "ProcessFacts", crypto,
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // Connections of programs: callers, admitted requests, their threads, and limits on the resources that each caller takes.
         .target(
             name: "Sessions",
@@ -240,7 +247,7 @@ let package = Package(
                 "Owners", "Passcodes", "ProcessFacts", "PromptProtocol", "Prompting", "Refusals", "Sessions",
                 "Settings", "Threading", "Vault",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // The doctor's findings.
         .target(
             name: "Diagnosis",
@@ -250,7 +257,7 @@ let package = Package(
                 "ProcessFacts", "Refusals", "OwnerKeys", "Auditing", "Authenticators", "ProtectedObjects", "Owners",
                 "Opening", logging,
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .target(
             name: "Broker",
             dependencies: [
@@ -275,18 +282,18 @@ let package = Package(
             name: "ostiary-sheet", dependencies: [processes, "CGTK4", "PromptProgram", "PromptProtocol"],
             swiftSettings: adapter),
         .executableTarget(
-            name: "ostiary-templates", dependencies: [shared, crypto, "CInotify", "TemplateAnswers"],
-            swiftSettings: strict),
+            name: "ostiary-templates", dependencies: [processes, secretMemory, crypto, "CInotify", "TemplateAnswers"],
+            swiftSettings: strict + small),
         .executableTarget(
-            name: "ostiary-fingerprint", dependencies: [shared, "FingerprintReader", "PromptProtocol", arguments],
-            swiftSettings: strict),
+            name: "ostiary-fingerprint", dependencies: [processes, "FingerprintReader", "PromptProtocol", arguments],
+            swiftSettings: strict + small),
         .target(name: "SystemCallFilter", dependencies: ["CSeccomp"], swiftSettings: adapter),
         // Both sides of the helper that speaks to a security key.
         .target(name: "SecurityKeyProtocol", dependencies: [processes], swiftSettings: strict),
         // The devices of security keys: who may use one, and whether it is one.
         .target(
             name: "KeyDevices", dependencies: [processes, "CExtendedAttributes", "SecurityKeyProtocol"],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         // Cards at readers, through pcscd.
         .target(
             name: "CardReaders", dependencies: [shared, "CPCSC", "HelperProcesses", "Threading"],
@@ -297,7 +304,7 @@ let package = Package(
                 shared, "AuthenticatorRequests", "CardReaders", "ExactNames", "FingerprintReader", "HelperProcesses",
                 "KeyDevices", "PromptProtocol", "SecurityKeyProtocol",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict + small),
         .executableTarget(
             name: "ostiary-fido",
             dependencies: [

@@ -1,6 +1,7 @@
 // swift-tools-version:6.2
 // A message bus for programs of both sides. It stands on a library of the system, which the app side's package never asks for;
-// of that package it uses only the modules that both sides speak (OstiaryShared).
+// of that package it uses only modules that both sides speak and that need no cryptography (OstiaryProcesses), because some programs
+// on a bus use none.
 import PackageDescription
 
 /// The strict list of the root's manifest: a manifest cannot import another.
@@ -13,7 +14,7 @@ let strict: [SwiftSetting] = [
     .strictMemorySafety(),
 ]
 
-let shared: Target.Dependency = .product(name: "OstiaryShared", package: "Ostiary")
+let processes: Target.Dependency = .product(name: "OstiaryProcesses", package: "Ostiary")
 
 let package = Package(
     name: "OstiaryMessageBus",
@@ -24,7 +25,7 @@ let package = Package(
     ],
     dependencies: [.package(name: "Ostiary", path: "..")],
     targets: [
-        .target(name: "MessageBus", dependencies: [shared, "CBusObjects", "CSystemd"], swiftSettings: strict),
+        .target(name: "MessageBus", dependencies: [processes, "CBusObjects", "CSystemd"], swiftSettings: strict),
         .target(name: "CBusObjects", dependencies: ["CSystemd"]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     ])

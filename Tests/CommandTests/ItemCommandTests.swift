@@ -1,6 +1,7 @@
 import AccessControl
 import ArgumentParser
 import Foundation
+import IndependentTools
 import OstiaryClient
 import Testing
 
@@ -16,6 +17,21 @@ struct ItemCommandTests {
             accessControl: AccessControl(availability: .whenUnlocked, reading: requirement), hasData: true)
     }
 
+    @Test func `a certificate brings the attributes that programs find it by`() throws {
+        let (der, pem) = try IndependentTool.withFolder { folder in
+            let openssl = OpenSSLFolder(folder)
+            try openssl.authority("root", serial: 77)
+            let der = try openssl.run("x509", "-in", "@root.pem", "-outform", "DER")
+            return (der, try openssl.run("x509", "-in", "@root.pem"))
+        }
+        let attributes = try CertificateItem.attributes(of: der)
+        #expect(Set(attributes.keys).isSuperset(of: ["ctyp", "cenc", "subj", "issr", "slnr", "pkhh"]))
+        #expect(attributes["slnr"] == .data(Data([77])) && attributes["issr"] == attributes["subj"])
+        for bytes in [pem, Data(), der.dropLast(), der + [0]] {
+            #expect(throws: CommandError.self) { try CertificateItem.attributes(of: Data(bytes)) }
+        }
+    }
+
     @Test(arguments: [
         ("account=me", "acct", ItemAttributeValue.text("me")), ("port=443", "port", .number(443)),
         ("port=", "port", .text("")), ("label=a=b", "labl", .text("a=b")), ("svce=x", "svce", .text("x")),
@@ -27,6 +43,8 @@ struct ItemCommandTests {
         ("available=always", "pdmn", .text("dku")), ("pdmn=when-passcode-set", "pdmn", .text("akpu")),
         ("available=ak", "pdmn", .text("ak")), ("pdmn=dku", "pdmn", .text("dku")),
         ("type=9223372036854775808", "type", .text("9223372036854775808")),
+        ("collection=login", "coll", .text("login")), ("kind=1", "kind", .number(1)),
+        (".service=mail", ".service", .text("mail")), (".port=25", ".port", .text("25")), ("..=", "..", .text("")),
     ])
     func `an assignment names an attribute and has the type that Apple has`(
         text: String, key: String, value: ItemAttributeValue
@@ -47,7 +65,7 @@ struct ItemCommandTests {
 
     @Test(arguments: [
         "account", "=x", "colour=red", "", "a=b", "created=2026-01-31", "modified=2026-01-31T12:00:00Z", "available=",
-        "available=sometimes", "pdmn=akp", "available=Always",
+        "available=sometimes", "pdmn=akp", "available=Always", ".=x", ".",
     ])
     func `what names no attribute, or no class of availability, is refused`(text: String) {
         #expect(AttributeAssignment(argument: text) == nil)
@@ -140,6 +158,30 @@ struct ItemCommandTests {
                 + #""type":7},"class":"genp","hasSecret":true,"id":"q6urq6urq6urq6urq6urqw==","requires":"#
                 + #""\#(Requirement.unrestricted)"}]}"#
         )
+    }
+
+    @Test func `items with free attributes are listed by label and collection, with the programs that they are for`() {
+        let free = StoredItem(
+            id: Data(count: 16), itemClass: "free",
+            attributes: [
+                "labl": .text("Mail"), "coll": .text("login"), "agrp": .text("g"), ".service": .text("imap"),
+                "only": .text("/usr/bin/a\ncom.example.b"), "mdat": .date(date),
+            ],
+            accessControl: AccessControl(availability: .whenUnlocked, reading: .unrestricted), hasData: true)
+        let lines = ItemListDocument([free]).text().split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines.count == 2 && lines[0].starts(with: ["LABEL", "COLLECTION", "REQUIRES", "ONLY", "FOR", "GROUP"]))
+        #expect(lines[1].starts(with: ["Mail", "login", "unrestricted", "/usr/bin/a,", "com.example.b", "g"]))
+    }
+
+    @Test func `a question about items with free attributes says so`() throws {
+        let delete = try #require(
+            try Ostiary.parseAsRoot(["item", "delete", "--class", "free", "--attribute", ".service=mail"])
+                as? ItemDelete)
+        #expect(delete.item.selection.itemClass == "free")
+        #expect(delete.item.selection.attributes == [".service": .text("mail")])
+        #expect(delete.item.words(for: .one) == "1 free-form item with the .service “mail”")
+        let several = ItemCount(counted: 2, isComplete: true)
+        #expect(delete.item.words(for: several) == "2 free-form items with the .service “mail”")
     }
 
     @Test func `a label that steers the terminal is shown harmless`() {

@@ -110,6 +110,23 @@ struct OwnGroupRegistrationTests {
         #expect(try folder.text("group") == "root:x:0:\n")
     }
 
+    /// As the doors are, which packages and installations have as one file.
+    @Test(.enabled(if: isRoot, "only root can give a program a group"))
+    func `a file with a second name gets no group, and as a file of its own it does`() throws {
+        let (tool, other) = ("\(folder.path)/tool", "\(folder.path)/other")
+        try #require(link(tool, other) == 0)
+        #expect(
+            throws: CommandError.ownGroup(
+                "\(tool) is one file with other programs, which would get the group, too. Make it a file of its own before: "
+                    + "`cp \(tool) \(tool).own && mv \(tool).own \(tool)`.")
+        ) { try registration().run() }
+        #expect(try status().st_mode & 0o7777 == 0o755)
+        #expect(try folder.text("group") == "root:x:0:\n", "no group is made for it")
+        try #require(unlink(other) == 0)
+        try registration().run()
+        #expect(try status().st_gid == 791)
+    }
+
     @Test(.enabled(if: isRoot, "only root can give a program a group"))
     func `a group that cannot be made is an error`() throws {
         try folder.write("#!/bin/sh\nexit 1\n", "groupadd", mode: 0o755)

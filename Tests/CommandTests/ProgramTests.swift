@@ -71,11 +71,11 @@ struct ProgramTests {
     /// Those that the daemon never asks about, that become another program, or whose question names what they start.
     private static let withoutQuestion: Set = [
         "status", "fingerprint enroll", "fingerprint list", "fingerprint delete", "fingerprint verify", "right list",
-        "right show", "right remove", "right public-key", "right verify", "right encrypt", "item delete", "key list",
+        "right show", "right remove", "right public-key", "right verify", "right encrypt", "key list",
         "key public-key", "passkey list", "passkey show", "passkey serve", "security-key list", "app list",
         "grants list", "grants revoke", "lease list", "lease revoke", "ssh list", "ssh remove", "ssh setup",
         "git setup",
-        "doors list", "run",
+        "doors list", "run", "secrets enable", "secrets disable", "secrets status", "secrets list",
         "init-package", "lock", "enclave move", "attest activate", "verify-attestation", "test-daemon",
         "admin users", "admin log", "admin forget-user",
     ]

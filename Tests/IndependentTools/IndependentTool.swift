@@ -11,6 +11,8 @@ public enum IndependentTool {
     /// The tool did not do its part; says nothing of what is tested.
     public struct Failure: Error {
         public let diagnostics: String
+
+        public init(diagnostics: String) { self.diagnostics = diagnostics }
     }
 
     /// Runs a program of `PATH` with `input` as its standard input, taken from a file so that no pipe can break or

@@ -52,7 +52,7 @@ import UnixSocket
             version < ProtocolVersions.ofThisBuild.oldest
             ? "The daemon is older: upgrade Ostiary, and restart the daemon."
             : "The program is older: upgrade it, or build it again with the Ostiary that is installed."
-        #expect(error?.explanation == "The daemon speaks protocol \(version), this program 7 to 9. \(advice)")
+        #expect(error?.explanation == "The daemon speaks protocol \(version), this program 7 to 10. \(advice)")
     }
 
     /// A daemon that greets, and then answers as `serve` says: nil for nothing.

@@ -41,11 +41,16 @@ import WireTranscripts
         #expect(status.daemonVersion == "test" && status.enclaveKind == "software" && status.factors.count == 4)
         let missing = #expect(throws: OstiaryError.self) { _ = try find("none", client) }
         #expect(missing?.code == .init(.notFound))
-        if version == 7 {
-            // Not a byte of a request that such a daemon would misread.
-            let unsent = #expect(throws: OstiaryError.self) { try client.listItems(ItemSelection(itemClass: "genp")) }
+        // Not a byte of a request that such a daemon would misread.
+        for itemClass in version == 7 ? ["free", "genp"] : ["free"] {
+            let selection = ItemSelection(itemClass: itemClass)
+            let unsent = #expect(throws: OstiaryError.self) { try client.listItems(selection) }
             #expect(unsent?.code == .init(.versionMismatch))
         }
+        let unsent = #expect(throws: OstiaryError.self) {
+            try client.updateItems(ItemSelection(itemClass: "genp"), replacingFreeAttributes: true)
+        }
+        #expect(unsent?.code == .init(.versionMismatch))
         let right = try find("golden", client)
         // A context that goes away closes itself, and the transcript closes none.
         let context = AuthorizationContext(client: client)
@@ -55,6 +60,8 @@ import WireTranscripts
         #expect(try secret(of: "bound", client) == "secret")
         guard version > 7 else { return }
         #expect(try client.listItems(ItemSelection(itemClass: "genp")).map(\.lock) == [.open, .needsProof])
+        guard version > 8 else { return }
+        #expect(try client.leases().leases.isEmpty)
     }
 
     private static func find(_ name: String, _ client: OstiaryClient) throws -> WireRight {

@@ -16,7 +16,7 @@ import Testing
 
     private static let nonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb2"))
     /// The random bytes, and the newest version of the daemon.
-    private static let greetedNonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb209"))
+    private static let greetedNonce = Data(bytes("9f8b2eb7cf42c3a350811757d38f5cb20a"))
     private static let id = Data(bytes("00112233445566778899aabbccddeeff"))
 
     private static func request(_ id: UInt64, _ body: WireRequest.OneOf_Body) -> WireRequest {
@@ -29,8 +29,8 @@ import Testing
 
     static let requests: [(WireRequest, String)] = [
         (
-            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (9, greetedNonce) })),
-            "0000000000000001 01 02 00000009 00000011 9f8b2eb7cf42c3a350811757d38f5cb209"
+            request(1, .hello(.with { ($0.protocolVersion, $0.nonce) = (10, greetedNonce) })),
+            "0000000000000001 01 02 0000000a 00000011 9f8b2eb7cf42c3a350811757d38f5cb20a"
         ),
         (request(2, .status(.init())), "0000000000000002 01 03"),
         (
@@ -76,6 +76,21 @@ import Testing
             """
             0000000000000005 01 3d 00000004 67656e70 00000001 00000004 61636374 01 02 00000003 6ec3a9
             00000000 00000000 00000000 00000001 01 00 0000000000000000 00 00 01 00 0000000000000000 00 00000000
+            """
+        ),
+        (
+            request(
+                6,
+                .updateItems(
+                    .with {
+                        ($0.query.itemClass, $0.query.itemID) = ("free", id)
+                        $0.attributes = [.with { ($0.key, $0.value) = (".service", .text("né")) }]
+                        $0.replacesFreeAttributes = true
+                    })),
+            """
+            0000000000000006 01 3e 00000004 66726565 00000000 00000000 00000010 00112233445566778899aabbccddeeff 00000000
+            00000001 00000008 2e73657276696365 01 02 00000003 6ec3a9 00000000 00000000 00
+            0000000000000000 00 00 00 00 01
             """
         ),
         (
@@ -207,10 +222,10 @@ import Testing
 
     // MARK: the greeting
 
-    private static let greeting = WireGreeting(ProtocolVersions(7...9), random: nonce)
+    private static let greeting = WireGreeting(ProtocolVersions(7...10), random: nonce)
 
     @Test func `the greeting has the bytes of the document`() throws {
-        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 09")
+        let bytes = Self.bytes("08 07 12 11 9f8b2eb7cf42c3a350811757d38f5cb2 0a")
         #expect(try Self.greeting.canonicalBytes == bytes)
         #expect(try WireGreeting(canonicalBytes: bytes) == Self.greeting)
         #expect(try FrameWriter.frame(Self.greeting).prefix(8) == [0, 0, 0, 0x15, 0, 0, 0, 0])

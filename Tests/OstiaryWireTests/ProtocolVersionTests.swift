@@ -86,7 +86,8 @@ import Testing
         #expect(try WireReply(canonicalBytes: status.canonicalBytes(in: 9), in: 9) == status)
     }
 
-    @Test(arguments: [7, 8, 9] as [UInt32]) func `in each version a message has one encoding`(version: UInt32) throws {
+    @Test(arguments: ProtocolVersions.ofThisBuild.oldest...ProtocolVersions.ofThisBuild.newest)
+    func `in each version a message has one encoding`(version: UInt32) throws {
         for request in Samples.requests(seed: 7, ofEach: 16) {
             let oldest = max(request.body?.oldestVersion ?? 0, request.onBehalf == nil ? 0 : WireRequest.clientVersion)
             guard oldest <= version else { continue }
@@ -145,6 +146,49 @@ import Testing
                 try WireReply(canonicalBytes: reply.canonicalBytes(in: 9), in: 8)
             }
         }
+    }
+
+    @Test func `an update of version 9 replaces no free attributes`() throws {
+        let update = WireRequest.with {
+            ($0.id, $0.body) = (1, .updateItems(.with { ($0.replacesData, $0.replacesFreeAttributes) = (true, true) }))
+        }
+        var former = update
+        former.body = .updateItems(.with { $0.replacesData = true })
+        let bytes = try update.canonicalBytes(in: 9)
+        #expect(try update.canonicalBytes(in: 10) == bytes + [1])
+        #expect(try WireRequest(canonicalBytes: bytes, in: 9) == former)
+        #expect(try WireRequest(canonicalBytes: update.canonicalBytes(in: 10), in: 10) == update)
+        #expect(throws: CanonicalEncodingError.trailingBytes) { try WireRequest(canonicalBytes: bytes + [1], in: 9) }
+    }
+
+    @Test func `a deletion of version 9 brings no question`() throws {
+        let deletion = WireRequest.with {
+            ($0.id, $0.body) = (1, .deleteItems(.with { ($0.query.itemClass, $0.use.contextID) = ("genp", 7) }))
+        }
+        var former = deletion
+        former.body = .deleteItems(.with { $0.query.itemClass = "genp" })
+        let bytes = try deletion.canonicalBytes(in: 9)
+        #expect(try former.canonicalBytes(in: 9) == bytes)
+        #expect(try WireRequest(canonicalBytes: bytes, in: 9) == former)
+        let newer = try deletion.canonicalBytes(in: 10)
+        #expect(newer.starts(with: bytes) && newer.count > bytes.count)
+        #expect(try WireRequest(canonicalBytes: newer, in: 10) == deletion)
+        #expect(throws: CanonicalEncodingError.trailingBytes) { try WireRequest(canonicalBytes: newer, in: 9) }
+    }
+
+    @Test func `items with free attributes are for no daemon of version 9, whatever is asked`() {
+        let query = WireItemQuery.with { $0.itemClass = "free" }
+        let bodies: [WireRequest.OneOf_Body] = [
+            .addItem(.with { $0.itemClass = "free" }), .findItems(.with { $0.query = query }),
+            .findItems(.with { ($0.query, $0.listsLocked) = (query, true) }),
+            .findItems(.with { ($0.query, $0.also) = (query, [Self.random]) }),
+            .updateItems(.with { $0.query = query }), .updateItems(.with { $0.replacesFreeAttributes = true }),
+            .deleteItems(.with { $0.query = query }), .deleteItems(.with { $0.also = [.init(), query] }),
+            .watchItems(.with { $0.queries = [.init(), query] }),
+        ]
+        for body in bodies { #expect(body.oldestVersion == 10) }
+        #expect(WireRequest.OneOf_Body.updateItems(.with { $0.query.itemClass = "genp" }).oldestVersion == 7)
+        #expect(WireRequest.OneOf_Body.deleteItems(.with { $0.query.itemClass = "genp" }).oldestVersion == 7)
     }
 
     /// A choice whose second message came with version 8.

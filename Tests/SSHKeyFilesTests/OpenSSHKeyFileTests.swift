@@ -78,6 +78,31 @@ struct OpenSSHKeyFileTests {
         #expect(throws: KeyFileError.damaged(.trailingBytes)) { try openedKey(encoded(contents + [0])) }
     }
 
+    @Test func `a whole block of padding is read, as Python's cryptography writes it, and two are refused`() throws {
+        var isPlayed = false
+        for length in 1...8 {
+            let name = String(repeating: "k", count: length)
+            let contents = try decoded(folder.make(name, "ed25519"))
+            // One of eight comments ends with the block.
+            guard contents.last == UInt8(ascii: "k") else { continue }
+            isPlayed = true
+            let opened = try openedKey(encoded(padded(contents, by: 8)))
+            #expect(opened.key.publicKey == (try folder.publicKey(name)))
+            #expect(throws: KeyFileError.damaged(.trailingBytes)) { try openedKey(encoded(padded(contents, by: 16))) }
+            let wrong = padded(contents, by: 8).dropLast() + [9]
+            #expect(throws: KeyFileError.damaged(.malformed(.number))) { try openedKey(encoded(Data(wrong))) }
+        }
+        #expect(isPlayed)
+    }
+
+    /// The contents of a file with a key for Ed25519, whose private section gets the padding 1, 2, 3, ….
+    private func padded(_ contents: Data, by count: Int) -> Data {
+        let (place, head) = (94, 98)
+        let size = UInt32(contents.count - head + count)
+        let length = (0..<4).reversed().map { UInt8(truncatingIfNeeded: size >> ($0 * 8)) }
+        return contents[..<place] + length + contents[head...] + (1...count).map { UInt8($0) }
+    }
+
     @Test func `a changed bit never yields another key`() throws {
         var generator = SeededGenerator(seed: 23)
         let contents = try decoded(folder.make("key", "ed25519"))

@@ -11,6 +11,7 @@ import the_attacks
 import the_callers
 import the_desktop
 import the_devices
+import the_keyring
 import the_migration
 import the_package
 import the_place
@@ -31,6 +32,7 @@ PARTS = {
     "place": the_place.play,
     "desktop": the_desktop.play,
     "devices": the_devices.play,
+    "keyring": the_keyring.play,
     "sign-ins": the_signins.play,
     "migrate": the_migration.play,
     "upgrade": the_upgrade.play,

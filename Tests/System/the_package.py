@@ -19,7 +19,7 @@ SOCKETS = {
     for name in ("association", "display", "fido", "identity", "pam", "prompt", "sheet", "templates", "vt")
 }
 #: The libraries for programs are for other machines.
-INSTALLED = "ostiary ostiary-runtime ostiary-fido ostiary-sheet libpam-ostiary"
+INSTALLED = "ostiary ostiary-runtime ostiary-doors ostiary-fido ostiary-sheet libpam-ostiary"
 
 
 def start(checks: Checks, machine: Machine) -> None:

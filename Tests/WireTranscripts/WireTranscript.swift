@@ -18,7 +18,7 @@ public struct WireTranscript: Sendable {
     let frames: [Frame]
 
     /// The former versions that are still spoken.
-    public static let versions: [UInt32] = [7, 8]
+    public static let versions: [UInt32] = [7, 8, 9]
 
     /// The recorded connection of a version.
     public static func ofProtocol(_ version: UInt32) throws -> WireTranscript {

@@ -15,26 +15,37 @@ lacks() {
 }
 
 for program in ostiary ostiaryd; do [ -x "$built/$program" ] || lacks "there is no $built/$program; run script/test end-to-end before"; done
-for program in ostiary ostiary-ssh-agent ostiary-credential-helper ostiary-credentials age-plugin-ostiary; do
+for program in ostiary ostiary-ssh-agent ostiary-credential-helper ostiary-credentials ostiary-secrets ostiary-pkcs11d age-plugin-ostiary; do
     [ ! -x "$built/$program" ] || cp "$built/$program" "$stage/bin/"
 done
 for name in git-credential-ostiary docker-credential-ostiary; do ln -s ostiary-credential-helper "$stage/bin/$name"; done
 PATH="$stage/bin:$PATH"
 
-"$built/ostiaryd" --runtime-directory "$XDG_RUNTIME_DIR/ostiary" --state-directory "$XDG_STATE_HOME/ostiary" 2> "$stage/log" &
-stage_daemon=$!
-for _ in $(seq 200); do [ ! -S "$XDG_RUNTIME_DIR/ostiary/ostiaryd.socket" ] || break; sleep 0.05; done
+start_daemon() {
+    "$built/ostiaryd" --runtime-directory "$XDG_RUNTIME_DIR/ostiary" --state-directory "$XDG_STATE_HOME/ostiary" 2>> "$stage/log" &
+    stage_daemon=$!
+    for _ in $(seq 1200); do [ ! -S "$XDG_RUNTIME_DIR/ostiary/ostiaryd.socket" ] || break; sleep 0.05; done
+}
+start_daemon
 
-# answered ANSWER COMMAND...: runs a command on a terminal, and types the answer when it is asked.
+# answered ANSWER COMMAND...: runs a command on a terminal, and types the answer whenever it is asked. $stage/screen has what it showed,
+# and $stage/asked how often it was asked.
 answered() {
-    python3 - "$@" << 'PYTHON'
-import os, pty, sys
-answer, command = sys.argv[1], sys.argv[2:]
+    python3 - "$stage" "$@" << 'PYTHON'
+import os, pty, select, sys, termios
+stage, answer, command = sys.argv[1], sys.argv[2], sys.argv[3:]
 process, terminal = pty.fork()
 if process == 0:
     os.execvp(command[0], command)
-screen = b""
+screen, count = b"", 0
 while True:
+    # A prompt that hides what is typed throws away what was typed before it.
+    if not select.select([terminal], [], [], 0.15)[0]:
+        ready = screen.endswith(b"asscode: ") and not termios.tcgetattr(terminal)[3] & termios.ECHO
+        if ready or screen.endswith(b"Type yes to go on: "):
+            os.write(terminal, answer.encode() + b"\n")
+            screen, count = screen + b"\n", count + 1
+        continue
     try:
         part = os.read(terminal, 4096)
     except OSError:
@@ -42,8 +53,10 @@ while True:
     if not part:
         break
     screen += part
-    if screen.endswith((b"Type yes to go on: ", b"asscode: ")):
-        os.write(terminal, answer.encode() + b"\n")
+with open(stage + "/screen", "wb") as file:
+    file.write(screen)
+with open(stage + "/asked", "w") as file:
+    print(count, file=file)
 status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 if status != 0:
     sys.stderr.write(screen.decode(errors="replace"))
@@ -52,15 +65,17 @@ PYTHON
 }
 answered yes ostiary doors register
 
-# source_package NAME: the folder with the sources of a package of Debian, fetched once. Nothing of the machine's own lists changes.
+# source_package NAME [RELEASE]: the folder with the sources of a package of Debian, of this machine's release or another one, fetched once.
+# Nothing of the machine's own lists changes.
 source_package() {
-    local folder="$PWD/.build/doors/$1" lists="$PWD/.build/doors/lists" found
+    local doors="$PWD/.build/doors" found
+    local folder="$doors/$1${2:+-$2}" lists="$doors/lists${2:+-$2}"
     if ! compgen -G "$folder/*/" > /dev/null; then
         mkdir -p "$folder" "$lists/partial"
         # Beside the folder of the lists: apt-get removes from that what it does not know.
-        local sources="$PWD/.build/doors/sources.list"
+        local sources="$doors/sources${2:+-$2}.list"
         # shellcheck disable=SC1091 # The machine's.
-        echo "deb-src http://deb.debian.org/debian $(. /etc/os-release && echo "$VERSION_CODENAME") main" > "$sources"
+        echo "deb-src http://deb.debian.org/debian ${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")} main" > "$sources"
         local options=(-o "Dir::Etc::sourcelist=$sources" -o Dir::Etc::sourceparts=/nonexistent -o "Dir::State::lists=$lists")
         apt-get "${options[@]}" update > /dev/null || lacks "the list of Debian's sources cannot be had"
         (cd "$folder" && apt-get "${options[@]}" source "$1" > /dev/null) || lacks "the sources of $1 cannot be had"

@@ -9,6 +9,12 @@ struct DoorOptions: ParsableArguments {
     @Option(help: "The program git-credential-libsecret.")
     var libsecretHelper: String
 
+    @Option(help: "The module libostiary-pkcs11.so.")
+    var tokenModule: String
+
+    @Option(help: "p11-kit's module p11-kit-client.so.")
+    var remotingModule: String
+
     @Option(help: "The program docker-credential-secretservice.")
     var dockerHelper = "/usr/bin/docker-credential-secretservice"
 
@@ -16,11 +22,13 @@ struct DoorOptions: ParsableArguments {
     var quick = false
 
     var plan: Plan { quick ? .quick : .full }
+    var programs: DoorPrograms { DoorPrograms(folder: daemonFolder) }
 
     /// The same again, for another process.
     fileprivate var arguments: [String] {
         [
             "--daemon-folder", daemonFolder, "--libsecret-helper", libsecretHelper, "--docker-helper", dockerHelper,
+            "--token-module", tokenModule, "--remoting-module", remotingModule,
         ] + (quick ? ["--quick"] : [])
     }
 }
@@ -28,7 +36,7 @@ struct DoorOptions: ParsableArguments {
 /// Runs both placements of the doors and reports.
 struct DoorsComparison: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "doors", abstract: "Measure the agent and the credential helpers beside what they stand in for.")
+        commandName: "doors", abstract: "Measure the doors beside what they stand in for.")
 
     @OptionGroup var options: DoorOptions
 

@@ -17,6 +17,7 @@ struct OstiaryBenchmark: AsyncParsableCommand {
         subcommands: [
             Comparison.self, EchoServer.self, Subject.self, BusyProgram.self, FirstRequests.self, SystemComparison.self,
             SystemSubject.self, IdleUser.self, DoorsComparison.self, DoorSubject.self,
+            BusEcho.self,
         ], defaultSubcommand: Comparison.self)
 }
 

@@ -38,6 +38,7 @@ extension ItemClass {
         case .internetPassword: "inet"
         case .key: "keys"
         case .certificate: "cert"
+        case .freeform: "free"
         }
     }
 }

@@ -43,6 +43,21 @@ package struct NamedClient: Sendable {
         case connection(UInt64)
         /// No other process has this number as long as this one is alive.
         case process(Int32)
+
+        /// Reads no more than that. Nil where a closer look has to tell what a door passed.
+        package init?(_ passed: PassedClient) {
+            switch (passed.connection, passed.process) {
+            case (let connection?, nil):
+                guard let cookie = NamedClient.cookie(of: connection) else { return nil }
+                self = .connection(cookie)
+            case (nil, let process?):
+                let processID = ostiary_process_of(process.number)
+                guard processID > 0 else { return nil }
+                self = .process(processID)
+            // They may be of two processes.
+            case (.some, .some), (nil, nil): return nil
+            }
+        }
     }
 
     package let key: Key
@@ -66,8 +81,7 @@ package struct NamedClient: Sendable {
     }
 
     private init(_ connection: SharedDescriptor, _ named: SharedDescriptor?) throws(ClientError) {
-        var cookie: UInt64 = 0
-        guard unsafe ostiary_connection_of(connection.number, &cookie) == 1 else { throw .noConnection }
+        guard let cookie = Self.cookie(of: connection) else { throw .noConnection }
         guard let credentials = try? UnixSocket.peerCredentials(of: connection.number), credentials.processID > 0 else {
             throw .noConnection
         }
@@ -92,6 +106,12 @@ package struct NamedClient: Sendable {
         key = .process(processID)
         credentials = PeerCredentials(processID: processID, userID: userID, groupID: .max)
         self.process = process
+    }
+
+    /// Nil for what is no connection.
+    private static func cookie(of connection: SharedDescriptor) -> UInt64? {
+        var cookie: UInt64 = 0
+        return unsafe ostiary_connection_of(connection.number, &cookie) == 1 ? cookie : nil
     }
 
     /// The process that made a connection, as the kernel noted it then; nil on kernels that note none.

@@ -57,7 +57,9 @@ public struct PromptText {
 
     /// For how long the answer may count, in the order of the numbers that the daemon is told; empty where there is no choice.
     public var terms: [String] {
-        question.terms.isEmpty ? [] : ["once"] + question.terms.map(Self.words)
+        // An answer that the process keeps counts for more than one use.
+        let shortest = question.isKept ? "for this run of the program" : "once"
+        return question.terms.isEmpty ? [] : [shortest] + question.terms.map(Self.words)
     }
 
     /// Where an answer counts that counts more than once; nil for everywhere, and where there is no choice.

@@ -44,6 +44,7 @@ public struct SheetText {
         "use a key for SSH": "%1 wants to use %2 for SSH",
         "read a keychain item": "%1 wants to read %2",
         "change a keychain item": "%1 wants to change %2",
+        "delete a keychain item": "%1 wants to delete %2",
         "sign in with a passkey": "%1 wants to sign in at %2",
         "make a passkey": "%1 wants to make a passkey for %2",
         "in a browser: sign in with a passkey": "%1 wants to sign in at %2 in a browser",
@@ -201,7 +202,8 @@ public struct SheetText {
 
     /// For how long the answer may count, in the order of the numbers that the daemon is told; empty where there is no choice.
     public var terms: [String] {
-        question.terms.isEmpty ? [] : [phrases("once")] + question.terms.map(words)
+        let shortest = question.isKept ? phrases("for this run of the program") : phrases("once")
+        return question.terms.isEmpty ? [] : [shortest] + question.terms.map(words)
     }
 
     /// Where an answer counts that counts more than once; nil for everywhere, and where there is no choice.

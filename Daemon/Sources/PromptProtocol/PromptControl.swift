@@ -34,6 +34,6 @@ extension PromptQuestion {
             && reason == other.reason && cancelTitle == other.cancelTitle && fallbackTitle == other.fallbackTitle
             && isShownInFull == other.isShownInFull && isUnproved == other.isUnproved
             && isAtTrustedPlace == other.isAtTrustedPlace && terms == other.terms
-            && termPlace == other.termPlace
+            && termPlace == other.termPlace && isKept == other.isKept
     }
 }

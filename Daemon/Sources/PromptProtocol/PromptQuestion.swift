@@ -144,10 +144,12 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
     public let isUnproved: Bool
     /// Whether the question is put at the trusted place or not at all.
     public private(set) var isAtTrustedPlace: Bool
-    /// For how long the answer may count beside this once; empty where it counts once in any case. A pinentry offers none of them.
+    /// For how long the answer may count beyond the shortest time; empty where there is no choice. A pinentry offers none of them.
     public let terms: [PromptTerm]
     /// Where ``terms`` count; nil for everywhere, and where there are none.
     public let termPlace: PromptTermPlace?
+    /// Whether the asking process keeps the answer for a time, whatever term is chosen. Then no answer counts once.
+    public let isKept: Bool
 
     /// The most terms of a question.
     public static let maximumTermCount = 2
@@ -159,7 +161,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         missConsequence: DisplayText? = nil,
         cancelTitle: DisplayText? = nil, fallbackTitle: DisplayText? = nil, isShownInFull: Bool = false,
         isUnproved: Bool = false, isAtTrustedPlace: Bool = false, terms: [PromptTerm] = [],
-        termPlace: PromptTermPlace? = nil
+        termPlace: PromptTermPlace? = nil, isKept: Bool = false
     ) {
         self.kind = kind
         self.sensors = sensors
@@ -179,6 +181,7 @@ public struct PromptQuestion: Codable, Equatable, Sendable {
         self.isAtTrustedPlace = isAtTrustedPlace
         self.terms = Array(terms.prefix(Self.maximumTermCount))
         self.termPlace = termPlace
+        self.isKept = isKept
     }
 
     /// The same question, put at the trusted place or not at all.

@@ -77,6 +77,20 @@ final class DoorClients: Sendable {
 
     var all: [DoorClient] { entries.withLock { $0.values.map(\.client) } }
 
+    /// The client that a door passed, if it is one of these and alive; nil: it has to be looked at. One thread calls this.
+    ///
+    /// The number of a passed process is read first, and then the client with this number proves to be alive. Since the client came before
+    /// that, its process has had the number all the time, so no other one can have been passed. What it executes is compared afterwards.
+    func stay(of passed: PassedClient) -> ClientStay? {
+        guard let key = NamedClient.Key(passed) else { return nil }
+        let client = entries.withLock { entries -> DoorClient? in
+            guard let client = entries[key]?.client, client.isAlive else { return nil }
+            entries[key]?.requestCount += 1
+            return client
+        }
+        return client.map { ClientStay($0, in: self) }
+    }
+
     /// The client that `named` is, or a new one that `make` identifies. One thread calls this.
     ///
     /// - Throws: ``Refusal`` if there are too many, and the errors of `make`.
@@ -85,7 +99,9 @@ final class DoorClients: Sendable {
         let client = try make()
         do {
             guard entries.withLock({ $0.count }) < SessionLimits.clientCount else { throw DoorRefusal.tooManyClients }
-            do { try quota.take(for: client.caller.program.ofOwner) } catch { throw DoorRefusal.tooManyClients }
+            do throws(Refusal) { try quota.take(for: client.caller.program.ofOwner) } catch {
+                throw DoorRefusal.noPlace(because: error)
+            }
         } catch {
             client.end()
             throw error

@@ -30,6 +30,16 @@ enum DoorRefusal {
         .tooMany, "The doors act for too many clients at once; try again when some have ended.",
         cause: "door.too-many-clients")
 
+    /// A door that has places of its own must know whose share is full: it sends nobody else away for that.
+    static let tooManyClientsOfProgram = Refusal(
+        .tooMany, "The doors act for too many processes of this program at once; try again when some have ended.",
+        cause: "door.too-many-clients-of-program")
+
+    /// - Parameter refusal: the quota's.
+    static func noPlace(because refusal: Refusal) -> Refusal {
+        refusal.cause == SlowRequestQuota.shareIsFull ? tooManyClientsOfProgram : tooManyClients
+    }
+
     static let tooManyReadings = Refusal(
         .tooMany, "Too many requests that read much run already; try again when one has ended.",
         cause: "door.too-many-readings")

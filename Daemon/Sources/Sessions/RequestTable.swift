@@ -244,7 +244,7 @@ extension WireRequest.OneOf_Body {
             RequestRow(
                 "item-update", body.use.thread, tail: ItemRequestLimits.dataByteCount, terminal: true,
                 withholdsQuestion: body.use.withholdsQuestion, clients: true)
-        case .deleteItems: RequestRow("item-delete", .own, clients: true)
+        case .deleteItems: RequestRow("item-delete", .own, terminal: true, clients: true)
         case .watchItems: RequestRow("watchItems", .connectionUntilWaiting, showsStore: true)
 
         // The administrator's.

@@ -30,15 +30,20 @@ extension Session {
         try requireDoor()
         guard request.row.isForClients else { throw DoorRefusal.request }
         guard behalf.label.utf8.count <= WireLimits.clientLabelByteCount else { throw DoorRefusal.label }
-        let named = try NamedClient(
-            request.takePassedClient(behalf), ofDoorOf: caller.credentials.userID, facts: services.facts)
+        let passed = try request.takePassedClient(behalf)
         guard request.row.acceptsTerminal || request.terminal == nil else { throw DoorRefusal.terminal }
-        try requireFit(named.credentials.processID, ofUser: named.credentials.userID)
-        let stay = try clients.enter(named) { try makeClient(named) }
+        let stay = try clients.stay(of: passed) ?? enter(passed)
         guard !stay.client.caller.identity.isDoor else { throw ClientError.door }
         // A changed client is given nothing. Its grants must still end, or the client would keep its place as long as it lives.
         if request.row.onlyEnds { try requireDoor() } else { try verify(stay.client) }
         return stay
+    }
+
+    /// One that is no client yet, or that no short look can tell from another one.
+    private func enter(_ passed: PassedClient) throws -> ClientStay {
+        let named = try NamedClient(passed, ofDoorOf: caller.credentials.userID, facts: services.facts)
+        try requireFit(named.credentials.processID, ofUser: named.credentials.userID)
+        return try clients.enter(named) { try makeClient(named) }
     }
 
     /// The program must be registered as a door.

@@ -19,11 +19,14 @@ package final class SlowRequestQuota: Sendable {
 
     func giveBack(_ program: ProgramOfOwner) { shares.withLock { $0.giveBack(program) } }
 
+    /// The cause where a program has its share.
+    static let shareIsFull = "request.too-many-of-program"
+
     private static let refusals = ShareRefusals(
         program: { count in
             Refusal(
                 .tooMany, "\(count) requests of this program wait already; try again when one has ended.",
-                cause: "request.too-many-of-program")
+                cause: SlowRequestQuota.shareIsFull)
         },
         owner: { count in
             Refusal(

@@ -158,10 +158,12 @@ extension TestClient {
     }
 
     /// Updates and returns how many items were changed.
+    ///
+    /// - Parameter replacingFree: whether the free attributes take the place of all that an item has.
     @discardableResult
     public func updateItems(
         _ query: WireItemQuery, _ values: ItemValues = [:], data: Data? = nil, accessControl: AccessControl? = nil,
-        use: WireItemUse = TestClient.use()
+        use: WireItemUse = TestClient.use(), replacingFree: Bool = false
     ) throws -> Int {
         let request = WireUpdateItemsRequest.with {
             $0.query = query
@@ -169,6 +171,7 @@ extension TestClient {
             $0.accessControl = accessControl.map { Data($0.canonicalBytes) } ?? Data()
             $0.replacesData = data != nil
             $0.use = use
+            $0.replacesFreeAttributes = replacingFree
         }
         guard case .done(let done) = try call(.updateItems(request), tail: SecretBytes(bytes: data ?? Data())).body
         else {

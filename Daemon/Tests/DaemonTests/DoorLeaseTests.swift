@@ -1,5 +1,6 @@
 import AccessControl
 import Foundation
+import Glibc
 import OstiaryMessages
 import StoreTestSupport
 import TerminalTestSupport
@@ -87,6 +88,17 @@ import UnixSocket
         // The kernel has another name for a file that was removed, and a running client is named by that.
         let again = try refusal(right, for: client)
         #expect(again == "lease.other-program")
+    }
+
+    /// Packages and installations have the doors as one file.
+    @Test func `another name of the same file is another program`() throws {
+        let right = try makeRight()
+        let client = try stage.client(on: terminal)
+        #expect(try sign(right, for: client, typing: "\u{C}").isDone)
+        let second = stage.daemon.folders.root.path("second")
+        try #require(link(stage.program("client"), second) == 0)
+        #expect(try refusal(right, for: stage.client("second")) == "lease.other-program")
+        #expect(try refusal(right, for: client) == nil)
     }
 
     @Test func `the same program in another terminal, or without one, is asked for itself`() throws {

@@ -184,6 +184,35 @@ import UnixSocket
         #expect(try stage.ask(.authorize(right, in: stage.openContext(for: other)), for: other).factors == [])
     }
 
+    @Test func `a client that is named by its process and executes another program gets nothing`() throws {
+        let right = try stage.makeRight(.createRight("open", .unrestricted, hasSecret: true))
+        let client = try stage.client(next: ["/bin/sleep", "600"])
+        let process = try client.process()
+        func ask(_ body: WireRequest.OneOf_Body) throws -> Answer {
+            try stage.ask([.process], [process.number], body)
+        }
+        guard case .context(let opened)? = try ask(.openContext(.init())).body else {
+            throw RawClient.UnexpectedAnswer()
+        }
+        let context = opened.contextID
+        #expect(try ask(.authorize(right, in: context)).factors == [])
+        for _ in 0..<3 { #expect(try ask(.readSecret(right, in: context)).tail == [1, 2, 3]) }
+        try client.caller.executeNext("/usr/bin/sleep")
+        for body in [.readSecret(right, in: context), .openContext(.init()), .authorize(right, in: context), .status]
+            as [WireRequest.OneOf_Body]
+        {
+            let answer = try ask(body)
+            #expect(answer.refusal == .clientChanged && answer.cause == "client.changed" && answer.tail.isEmpty)
+        }
+        client.caller.kill()
+        try eventually("it has ended") {
+            var exit = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
+            return poll(&exit, 1, 0) == 1
+        }
+        let answer = try ask(.readSecret(right, in: context))
+        #expect(answer.refusal == .clientChanged && answer.cause == "client.gone" && answer.tail.isEmpty)
+    }
+
     @Test func `what a client that executed another program holds can be closed, and then there is room again`() throws
     {
         let right = try stage.makeRight(.createRight("open", .unrestricted, hasSecret: true))
@@ -193,7 +222,7 @@ import UnixSocket
         for client in clients { contexts.append(try stage.openContext(for: client)) }
         #expect(try stage.ask(.authorize(right, in: contexts[0]), for: clients[0]).factors == [])
         let late = try stage.client()
-        #expect(try stage.ask(.openContext(.init()), for: late).cause == "door.too-many-clients")
+        #expect(try stage.ask(.openContext(.init()), for: late).cause == "door.too-many-clients-of-program")
         try clients[0].caller.executeNext("/usr/bin/sleep")
         #expect(try stage.ask(.deauthorize(.with { $0.contextID = contexts[0] }), for: clients[0]).isDone)
         #expect(try stage.ask(.readSecret(right, in: contexts[0]), for: clients[0]).cause == "client.changed")
@@ -538,6 +567,50 @@ import UnixSocket
         #expect(try stage.ask(.findItems("mine", in: program), for: client).refusal == .missingEntitlement)
     }
 
+    @Test func `an item for one program is refused to another client unasked, and asked for once by its own`() throws {
+        try stage.setPasscode()
+        let (own, other) = (try stage.program("client"), try stage.program("other"))
+        let rule = try AccessControl(
+            availability: .whenUnlocked,
+            requirements: [
+                .create: .unrestricted, .read: Requirement(anyOf: [.passcode]), .change: .unrestricted,
+                .delete: .unrestricted,
+            ])
+        let addition = WireAddItemRequest.with {
+            ($0.itemClass, $0.hasData_p, $0.accessControl) = ("free", true, Data(rule.canonicalBytes))
+            $0.attributes = [("labl", "mail"), ("only", own), (".service", "imap")].map { key, text in
+                .with { ($0.key, $0.value) = (key, .text(text)) }
+            }
+        }
+        let id = try #require(try stage.door.client.ask(.addItem(addition), tail: [7]).items?.first).itemID
+        let reading = WireFindItemsRequest.with {
+            ($0.query.itemClass, $0.returnsData, $0.use.question) = ("free", true, .reason("to test"))
+            $0.query.attributes = [.with { ($0.key, $0.value) = (".service", .text("imap")) }]
+        }
+        let (terminal, second) = (try PseudoTerminal(), try PseudoTerminal())
+        let (client, stranger) = (try stage.client(on: terminal), try stage.client("other", on: second))
+        let planting = WireUpdateItemsRequest.with { ($0.query.itemID, $0.replacesData) = (id, true) }
+        let deletion = WireDeleteItemsRequest.with { ($0.query.itemID, $0.use.question) = (id, .reason("to test")) }
+        for body in [.findItems(reading), .updateItems(planting), .deleteItems(deletion)]
+            as [WireRequest.OneOf_Body]
+        {
+            // Nobody types anything on its terminal.
+            let asked = try stage.send(body, for: stranger, asking: body == .findItems(reading))
+            let answer = try stage.door.client.answer(to: asked)
+            #expect(answer.refusal == .operationNotPermitted && answer.cause == "item.other-program")
+            #expect(answer.tail.isEmpty)
+        }
+        try stage.expectLogged("item-read", "item.other-program", by: "\(other), through \(stage.registrations.path)")
+        let asked = try stage.send(.findItems(reading), for: client, asking: true)
+        terminal.answer("Passcode: ", with: Stage.passcode)
+        #expect(try stage.door.client.answer(to: asked).tail == [7])
+        #expect(try stage.door.client.ask(.findItems(reading)).cause == "item.other-program", "nor the door itself")
+        terminal.clearScreen()
+        let deleted = try stage.send(.deleteItems(deletion), for: client, asking: true)
+        terminal.answer("Passcode: ", with: Stage.passcode)
+        #expect(try stage.door.client.answer(to: deleted).isDone)
+    }
+
     @Test func `a client that cancels again and again has to wait, and the others have not`() throws {
         try stage.setPasscode()
         let right = try stage.makeRight(.createRight("bound", .passcode, hasSecret: true))
@@ -565,7 +638,7 @@ import UnixSocket
         for client in clients { _ = try stage.openContext(for: client) }
         let late = try stage.client()
         let answer = try stage.ask(.openContext(.init()), for: late)
-        #expect(answer.refusal == .tooMany && answer.cause == "door.too-many-clients")
+        #expect(answer.refusal == .tooMany && answer.cause == "door.too-many-clients-of-program")
         _ = try stage.openContext(for: stage.client("other"))
         clients.removeFirst()
         try eventually("there is room again") { try stage.ask(.openContext(.init()), for: late).refusal == nil }

@@ -51,6 +51,21 @@ import UnixSocket
         }
     }
 
+    // MARK: names
+
+    /// Packages and installations have the doors as one file.
+    @Test func `a second name of the registered program's file is a stranger, until it is registered itself`() throws {
+        let second = daemon.folders.root.path("second")
+        try #require(link(stage.path, second) == 0)
+        try expectStranger(stage.tool(second).client)
+        let id = "com.example.second"
+        try stage.register(second, as: id, groups: [id])
+        #expect(try stage.tool(second).client.status().caller.applicationID == id)
+        #expect(try stage.tool().client.status().caller.applicationID == RegistrationStage.applicationID)
+        #expect(try stage.tool(second).client.ask(.findItems(in: group)).refusal == .missingEntitlement)
+        try expectUntouched()
+    }
+
     // MARK: exec
 
     @Test func `a program that executes the registered one gains nothing of it by what it asked before`() throws {

@@ -88,6 +88,23 @@ struct CallerFactsContractTests {
         }
     }
 
+    /// Packages and installations have the doors as one file.
+    @Test(arguments: Reader.allCases) func `two names of one file are two programs`(reader: Reader) throws {
+        let folder = try TestFolder()
+        let (first, second) = (folder.path("first"), folder.path("second"))
+        let process = try sleeper(at: first)
+        try #require(link(first, second) == 0)
+        let other = try SpawnedProcess(second, ["600"])
+        try eventually("the second name runs") { executed(by: other.processID) == second }
+        try reader.withFacts { facts in
+            let (held, namesake) = (try facts.hold(process.processID), try facts.hold(other.processID))
+            let file = try held.executable()
+            #expect(try namesake.executable() == file)
+            #expect(try held.name(of: file) == ExecutedName(path: first, isTrue: true))
+            #expect(try namesake.name(of: file) == ExecutedName(path: second, isTrue: true))
+        }
+    }
+
     /// As a setgid program has it, and what it starts.
     @Test(
         .enabled(if: geteuid() == 0, "only root gives a process two groups"), arguments: Reader.allCases)

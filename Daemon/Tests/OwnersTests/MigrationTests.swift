@@ -162,6 +162,33 @@ struct MigrationTests {
         try expectMigrated(machine, hasPasscode: passcode != nil)
     }
 
+    @Test func `brings items with free attributes as they are: twins, empty data, and the programs that they are for`()
+        throws
+    {
+        let former = try BrokerFixture()
+        try former.setPasscode()
+        let client = try former.client()
+        let values: ItemValues = [".service": .text("mail"), ".empty": .text(""), "labl": .text("Mail")]
+        for data in [Data(), Data("two".utf8)] { try client.addItem("free", values, data: data) }
+        let ruled = values.merging(["only": .text(try client.status().caller.program)]) { $1 }
+        try client.addItem("free", ruled, data: Data("three".utf8), accessControl: .item(.passcode))
+        let account = former.account
+        let proved = try account.keeper.prove(SecretBytes(text: BrokerFixture.passcode))
+        let halves = try account.life.privateHalves(openedBy: proved)
+        let machine = try machine()
+        let sender = try machine.client(as: Self.ada)
+        try send(parts(of: account, halves, in: former.broker.vault, BrokerFixture.passcode), sender)
+        sender.end()
+        let found = try machine.client(as: Self.ada).findItems(TestClient.query("free"))
+        #expect(found.map(\.data) == [Data(), Data("two".utf8), Data("three".utf8)])
+        #expect(found.allSatisfy { $0.item.hasData_p && $0.item.itemClass == "free" })
+        for (item, given) in zip(found, [values, values, ruled]) {
+            for (name, value) in given { #expect(item.item.values[name] == value, "\(name)") }
+        }
+        let service = TestClient.query("free", [".service": .text("mail"), ".empty": .text("")])
+        #expect(try machine.client(as: Self.ada).listItems(service).map(\.lock) == [.open, .open, .ruled])
+    }
+
     @Test func `asks the owner before anything is made`() throws {
         let machine = try machine()
         machine.prompter.always { _ in .cancel }

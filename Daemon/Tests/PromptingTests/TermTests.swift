@@ -43,6 +43,22 @@ extension PromptQuestion {
         #expect(SheetText(request: Self.request(.passcode), phrases: .english).terms.isEmpty)
     }
 
+    /// The process would not ask for its next use.
+    @Test func `an answer that the process keeps does not count once, on terminals and in windows`() throws {
+        let question = PromptQuestion(
+            .enterPasscode, operation: DisplayText("x"), terms: [.seconds(600), .uses(20)], isKept: true)
+        let request = Self.request(question)
+        let terms = ["for this run of the program", "for 10 minutes", "20 times"]
+        #expect(PromptText(request: request).terms == terms)
+        #expect(SheetText(request: request, phrases: .english).terms == terms)
+        let layout = try #require(TerminalLayout(text: PromptText(request: request), width: 80))
+        #expect(layout.linesOfTerm(0).joined().hasPrefix("  Counts    for this run of the program. Ctrl-L: for 10 min"))
+        #expect(!layout.lines.contains { $0.contains("once") })
+        #expect(try PromptRequest(decoding: request.encoded()) == request)
+        let other = PromptQuestion(.enterPasscode, operation: DisplayText("x"), terms: [.seconds(600), .uses(20)])
+        #expect(!question.isRepetition(of: other))
+    }
+
     @Test func `a terminal has a line for them, with what the key brings next`() throws {
         let layout = try #require(TerminalLayout(text: PromptText(request: Self.request(.withTerms)), width: 80))
         #expect(layout.lines.contains("  Counts    once. Ctrl-L: for 10 minutes, then 20 times."))

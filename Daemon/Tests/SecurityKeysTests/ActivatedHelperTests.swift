@@ -102,6 +102,8 @@ struct ActivatedHelperTests {
             ended.signal()
         }
         try #require(asked.wait(timeout: .now() + 60) == .success)
+        // The helper that looked at the key before may still be ending.
+        try eventually("one is left") { helper.helpers().count == 1 }
         let frozen = try FrozenThread(of: #require(helper.helpers().first))
         cancellation.cancel()
         #expect(ended.wait(timeout: .now() + 60) == .success)

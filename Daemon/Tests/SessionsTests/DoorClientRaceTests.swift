@@ -31,6 +31,13 @@ struct DoorClientRaceTests {
         return (process, SharedDescriptor(try Descriptor(number, from: "pidfd_open")))
     }
 
+    /// Both ends of a connection of this process with itself.
+    private static func connection() throws -> [SharedDescriptor] {
+        var ends: [CInt] = [-1, -1]
+        try #require(socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        return ends.map { SharedDescriptor(Descriptor(owning: $0)) }
+    }
+
     // MARK: the clients of a connection
 
     /// The clients of one connection of this program.
@@ -117,6 +124,70 @@ struct DoorClientRaceTests {
         #expect(throws: ClientError.gone) { _ = try clients.enter(named) { throw ClientError.gone } }
         #expect(clients.all.isEmpty)
         #expect(throws: Refusal.self) { _ = try first.client.contexts.context(context) }
+    }
+
+    @Test func `a client that is known is found again by its process alone, as long as it is alive`() throws {
+        let stage = try Stage()
+        let ((process, descriptor), (other, otherDescriptor)) = (try Self.client(), try Self.client())
+        let (passed, foreign) = (
+            PassedClient(connection: nil, process: descriptor),
+            PassedClient(connection: nil, process: otherDescriptor)
+        )
+        let clients = DoorClients(quota: stage.quota)
+        #expect(clients.stay(of: passed) == nil, "it has to be looked at first")
+        let first = try clients.enter(NamedClient(passed, ofDoorOf: getuid(), facts: KernelFacts())) {
+            try stage.client(NamedClient(passed, ofDoorOf: getuid(), facts: KernelFacts()))
+        }
+        let another = SharedDescriptor(try Descriptor(ostiary_open_process(process.processID), from: "pidfd_open"))
+        for descriptor in [descriptor, another] {
+            let stay = clients.stay(of: PassedClient(connection: nil, process: descriptor))
+            #expect(stay?.client === first.client)
+        }
+        #expect(clients.stay(of: foreign) == nil)
+        #expect(clients.stay(of: PassedClient(connection: nil, process: nil)) == nil)
+        process.signal(SIGKILL)
+        // Nobody was told of the end, and the number is its own until somebody waits for it.
+        try eventually("it has ended") { !first.client.isAlive }
+        #expect(clients.stay(of: passed) == nil)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `a client that is known is found again by its connection, and by both only after a look`() throws {
+        let stage = try Stage()
+        let connections = try Self.connection() + Self.connection()
+        let process = SharedDescriptor(try Descriptor(ostiary_open_process(getpid()), from: "pidfd_open"))
+        let passed = PassedClient(connection: connections[0], process: nil)
+        let named = try NamedClient(passed, ofDoorOf: getuid(), facts: KernelFacts())
+        let clients = DoorClients(quota: stage.quota)
+        let first = try clients.enter(named) { try stage.client(named) }
+        #expect(clients.stay(of: passed)?.client === first.client)
+        // The process is the same. Each connection is a client of its own.
+        #expect(clients.stay(of: PassedClient(connection: connections[2], process: nil)) == nil)
+        #expect(clients.stay(of: PassedClient(connection: process, process: nil)) == nil)
+        let alone = PassedClient(connection: nil, process: process)
+        #expect(clients.stay(of: alone) == nil)
+        let second = try clients.enter(NamedClient(alone, ofDoorOf: getuid(), facts: KernelFacts())) {
+            try stage.client(NamedClient(alone, ofDoorOf: getuid(), facts: KernelFacts()))
+        }
+        #expect(clients.stay(of: alone)?.client === second.client)
+        #expect(clients.stay(of: PassedClient(connection: connections[0], process: process)) == nil)
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test func `a stay that was found again keeps the client until it ends`() throws {
+        let stage = try Stage()
+        let (process, descriptor) = try Self.client()
+        let passed = PassedClient(connection: nil, process: descriptor)
+        let named = try NamedClient(passed, ofDoorOf: getuid(), facts: KernelFacts())
+        let clients = DoorClients(quota: stage.quota)
+        var first: ClientStay? = try clients.enter(named) { try stage.client(named) }
+        var second = clients.stay(of: passed)
+        #expect(second != nil && second?.client === first?.client)
+        first = nil
+        #expect(clients.all.count == 1)
+        second = nil
+        #expect(clients.all.isEmpty && clients.stay(of: passed) == nil)
+        withExtendedLifetime(process) {}
     }
 
     @Test func `a connection has so many clients, whatever they run, and a place becomes free`() throws {

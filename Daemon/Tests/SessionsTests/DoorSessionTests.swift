@@ -97,6 +97,38 @@ struct DoorSessionTests {
         let answers = try waiting.map { _ in try door.answer() }
         #expect(Set(answers.map(\.id)) == Set(waiting) && answers.allSatisfy { $0.refused == nil })
     }
+
+    /// Each look below `/proc`, or a helper's, is a large part of a short request.
+    @Test func `a client with a context is no longer looked at for its user, and still for what it executes`() throws {
+        let played = PlayedProcess(client.processID)
+        var facts = PlayedFacts()
+        facts.processes[client.processID] = .success(played)
+        let fixture = try BrokerFixture(facts: facts)
+        let door = try fixture.client()
+        fixture.prompter.prepare([.confirm])
+        try door.registerAsDoor(as: Self.applicationID)
+        func refusal(_ body: WireRequest.OneOf_Body) throws -> String? {
+            try door.send(body, for: process)
+            return try door.answer().refused?.cause
+        }
+        func open() throws -> UInt64 {
+            try door.send(.openContext(.init()), for: process)
+            guard case .context(let context) = try door.answer().body else { throw TestClient.UnexpectedAnswer() }
+            return context.contextID
+        }
+        let context = try open()
+        played.change { $0.userID = .failure(.unreadable) }
+        #expect(try refusal(.status(.init())) == nil)
+        #expect(try refusal(.closeContext(.with { $0.contextID = context })) == nil)
+        #expect(try refusal(.status(.init())) == "client.unreadable", "nothing is kept of it")
+        played.change { $0.userID = .success(getuid() + 1) }
+        #expect(try refusal(.openContext(.init())) == "client.foreign-user")
+        played.change { $0.userID = .success(getuid()) }
+        _ = try open()
+        played.change { $0.executable = .success(ExecutedFile(device: 8, inode: 101)) }
+        #expect(try refusal(.status(.init())) == "client.changed")
+        #expect(try refusal(.openContext(.init())) == "client.changed")
+    }
 }
 
 /// A door where the person sits, and a client in a session from another machine. Or the other way round.

@@ -11,7 +11,7 @@ public final class Bus {
     let bus: OpaquePointer
 
     /// An answer that does not come within this time is an error.
-    private static let answerMicroseconds: UInt64 = 5_000_000
+    static let answerMicroseconds: UInt64 = 5_000_000
 
     /// Begins to authenticate on a connected socket; keeps a duplicate of its descriptor. Blocks on nothing: a bus that
     /// refuses or is silent shows at the first call.
@@ -26,15 +26,17 @@ public final class Bus {
         try start(acceptsDescriptors: false)
     }
 
-    /// Begins to connect to the bus at an address (D-Bus specification, "Server Addresses"). Messages may bring
-    /// descriptors, since the bus tells with one which process a peer is.
-    init(to address: String) throws(BusError) {
+    /// Begins to connect to the bus at an address (D-Bus specification, "Server Addresses").
+    ///
+    /// - Parameter acceptsDescriptors: whether messages may bring descriptors. Then every program of the bus can send some. sd-bus cannot
+    ///   go on once the kernel had no number for one, so such a connection lets no messages wait: it uses ``ask(_:_:)`` and ``process()``.
+    init(to address: String, acceptsDescriptors: Bool) throws(BusError) {
         let made = try unsafe Self.makeConnection()
         unsafe bus = unsafe made
         try unsafe BusError.check(sd_bus_set_address(bus, address), "sd_bus_set_address")
         try unsafe BusError.check(
             sd_bus_set_method_call_timeout(bus, Self.answerMicroseconds), "sd_bus_set_method_call_timeout")
-        try start(acceptsDescriptors: true)
+        try start(acceptsDescriptors: acceptsDescriptors)
     }
 
     private static func makeConnection() throws(BusError) -> OpaquePointer {
@@ -110,14 +112,14 @@ public final class Bus {
     }
 
     /// sd-bus gives a silent bus a minute and a half to let this connection in.
-    private func waitUntilReady() throws(BusError) {
+    func waitUntilReady() throws(BusError) {
         let deadline = ContinuousClock.now.advanced(by: .microseconds(Int64(Self.answerMicroseconds)))
         while try unsafe BusError.check(sd_bus_is_ready(bus), "sd_bus_is_ready") == 0 {
             guard ContinuousClock.now < deadline else { throw BusError("sd_bus_is_ready", code: ETIMEDOUT) }
             var message: OpaquePointer?
             let result = try unsafe BusError.check(sd_bus_process(bus, &message), "sd_bus_process")
             unsafe sd_bus_message_unref(message)
-            if result == 0 { try wait(for: nil, until: deadline) }
+            if result == 0 { try wait(for: [], until: deadline) }
         }
     }
 
@@ -169,12 +171,13 @@ public final class Bus {
             var message: OpaquePointer?
             let result = try unsafe BusError.check(sd_bus_process(bus, &message), "sd_bus_process")
             if let message = unsafe message { return unsafe BusMessage(owning: message) }
-            if result == 0 { try wait(for: descriptor, until: deadline) }
+            if result == 0 { try wait(for: descriptor.map { [$0] } ?? [], until: deadline) }
         }
     }
 
     private func isReadable(_ descriptor: CInt) throws(BusError) -> Bool {
-        try Self.poll([pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)], milliseconds: 0)
+        var waiting = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+        return try !Self.poll(&waiting, milliseconds: 0).isEmpty
     }
 
     /// Sends the messages that wait for room in the socket, until the deadline.
@@ -183,25 +186,27 @@ public final class Bus {
             var count: UInt64 = 0
             try unsafe BusError.check(sd_bus_get_n_queued_write(bus, &count), "sd_bus_get_n_queued_write")
             guard count > 0, ContinuousClock.now < deadline else { return }
-            if try !process().isBusy { try wait(for: nil, until: deadline) }
+            if try !process().isBusy { try wait(for: [], until: deadline) }
         }
     }
 
-    /// Waits until the connection has something to do (sd_bus_get_fd(3)), `descriptor` is readable, or it is late.
-    func wait(for descriptor: CInt?, until deadline: ContinuousClock.Instant?) throws(BusError) {
-        let number = try unsafe BusError.check(sd_bus_get_fd(bus), "sd_bus_get_fd")
+    /// What poll(2) waits for. The connection keeps it.
+    func descriptor() throws(BusError) -> CInt { try unsafe BusError.check(sd_bus_get_fd(bus), "sd_bus_get_fd") }
+
+    /// Waits until the connection has something to do (sd_bus_get_fd(3)), one of the descriptors is readable, or it is late. Returns
+    /// those that are readable.
+    @discardableResult
+    func wait(for descriptors: [CInt], until deadline: ContinuousClock.Instant?) throws(BusError) -> [CInt] {
+        let number = try descriptor()
         let events = try unsafe BusError.check(sd_bus_get_events(bus), "sd_bus_get_events")
         var waiting = [pollfd(fd: number, events: Int16(truncatingIfNeeded: events), revents: 0)]
-        if let descriptor { waiting.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
+        waiting += descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let own = try millisecondsToDeadline()
-        guard let deadline else {
-            try Self.poll(waiting, milliseconds: own)
-            return
-        }
+        guard let deadline else { return try Self.poll(&waiting, milliseconds: own) }
         // Rounded up: a wait that ends too early would be repeated in a tight loop.
         let left = (deadline - ContinuousClock.now) / .milliseconds(1)
         let given = CInt(clamping: Int64(min(max(left, 0), 1e9).rounded(.up)))
-        try Self.poll(waiting, milliseconds: own < 0 ? given : min(own, given))
+        return try Self.poll(&waiting, milliseconds: own < 0 ? given : min(own, given))
     }
 
     /// How long sd-bus may be left alone; -1 for as long as nothing comes.
@@ -216,14 +221,12 @@ public final class Bus {
         return CInt(clamping: (deadline - microseconds + 999) / 1000)
     }
 
-    /// Whether one of them is ready; false too when a signal came in between.
-    @discardableResult
-    private static func poll(_ waiting: [pollfd], milliseconds: CInt) throws(BusError) -> Bool {
-        var waiting = waiting
+    /// Those that are ready; none too when a signal came in between.
+    private static func poll(_ waiting: inout [pollfd], milliseconds: CInt) throws(BusError) -> [CInt] {
         let count = unsafe Glibc.poll(&waiting, nfds_t(waiting.count), milliseconds)
-        guard count < 0 else { return count > 0 }
-        guard errno == EINTR else { throw BusError("poll", code: errno) }
-        return false
+        guard count <= 0 else { return waiting.filter { $0.revents != 0 }.map(\.fd) }
+        guard count == 0 || errno == EINTR else { throw BusError("poll", code: errno) }
+        return []
     }
 }
 

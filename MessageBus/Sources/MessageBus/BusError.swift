@@ -30,5 +30,33 @@ public struct BusError: Error, Equatable, CustomStringConvertible {
         name == "org.freedesktop.DBus.Error.UnknownObject" || name == "org.freedesktop.DBus.Error.UnknownMethod"
     }
 
+    /// The bus itself has ended, and with it all of its connections.
+    public var isEndOfBus: Bool { name.isEmpty && (code == ECONNRESET || code == EPIPE) }
+
+    /// The process that serves the bus executes no message bus of the system's, or counts processes in another PID namespace: it could name any
+    /// program as a caller.
+    public var isUntrustedBus: Bool { name == Self.untrustedBusName }
+
+    private static let untrustedBusName = "org.ostiary.Error.UntrustedBus"
+
+    static func untrustedBus(_ process: Int32) -> BusError {
+        BusError("process \(process)", code: EPERM, name: untrustedBusName)
+    }
+
+    /// The bus ended this connection, and goes on.
+    static let dropped = BusError("the bus ended the connection", code: ECONNABORTED)
+
+    /// sd-bus failed at one message, and can go on with the next one. It cannot if bytes of the connection are lost, as with descriptors that
+    /// had no number (`EXFULL`), or if the connection is.
+    var isOfMessage: Bool {
+        let areOfConnection: Set = [
+            EXFULL, EIO, EBADMSG, EPROTO, ENOMEM, ENOTCONN, ECONNRESET, ECONNABORTED, EPIPE, ESHUTDOWN, ETIMEDOUT,
+        ]
+        return !areOfConnection.contains(code)
+    }
+
+    /// This process, or the system, has no more descriptors; or there was no number for one that a message brought (`EXFULL`).
+    public var isShortage: Bool { name.isEmpty && [EMFILE, ENFILE, EXFULL].contains(code) }
+
     public var description: String { unsafe "\(call): \(name.isEmpty ? String(cString: strerror(code)) : name)" }
 }

@@ -1,6 +1,6 @@
 import CSystemd
 import Glibc
-public import SecretMemory
+public import SecretBuffers
 
 /// A message that came over the bus, read from its beginning on (sd_bus_message_read_basic(3)).
 @safe
@@ -70,10 +70,15 @@ public final class BusMessage {
     }
 
     /// Reads the text that comes next. Throws when something else comes, or nothing.
-    public func readText(_ type: Text = .string) throws(BusError) -> String {
+    ///
+    /// - Throws: an error with the code `EMSGSIZE` if it has more than `limit` bytes. Then nothing was copied.
+    public func readText(_ type: Text = .string, atMost limit: Int = .max) throws(BusError) -> String {
         var text: UnsafePointer<CChar>?
         try unsafe read(type.rawValue, into: &text)
         guard let text = unsafe text else { throw Self.endOfMessage }
+        guard limit == .max || (unsafe strnlen(text, limit + 1)) <= limit else {
+            throw BusError("sd_bus_message_read_basic", code: EMSGSIZE)
+        }
         return unsafe String(cString: text)
     }
 
@@ -154,6 +159,16 @@ public final class BusMessage {
         let isThere = try BusError.check(result, "sd_bus_message_peek_type") > 0
         guard isThere, type == CChar(Container.variant.rawValue) else { return nil }
         return unsafe contents.map { unsafe String(cString: $0) }
+    }
+
+    /// The type of the value that comes next, and for a container the types of what is in it; nil at the end of the present container.
+    func nextType() throws(BusError) -> (type: UInt8, contents: String)? {
+        var type: CChar = 0
+        var contents: UnsafePointer<CChar>?
+        let result = unsafe sd_bus_message_peek_type(message, &type, &contents)
+        guard try BusError.check(result, "sd_bus_message_peek_type") > 0 else { return nil }
+        let text = unsafe contents.map { unsafe String(cString: $0) } ?? ""
+        return (UInt8(truncatingIfNeeded: type), text)
     }
 
     /// Whether the present container has no more values.

@@ -21,14 +21,16 @@ package enum DaemonProgram {
 
     /// The same for a program that is installed beside the daemon.
     package static func findNeighbour(_ name: String) throws(OstiaryError) -> String {
-        try find(name, absence: "\(name) is not installed")
+        try find(
+            name, absence: "\(name) is not installed",
+            advice: " Install the package that has it: ostiary-doors, or ostiary-relying-party for servers.")
     }
 
-    private static func find(_ name: String, absence: String) throws(OstiaryError) -> String {
+    private static func find(_ name: String, absence: String, advice: String = "") throws(OstiaryError) -> String {
         let paths = folders.map { $0 + "/" + name }
         guard let program = paths.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
             throw OstiaryError(
-                .daemonUnavailable, "\(absence) (looked for \(paths.joined(separator: ", "))).")
+                .daemonUnavailable, "\(absence) (looked for \(paths.joined(separator: ", "))).\(advice)")
         }
         var status = stat()
         guard unsafe stat(program, &status) == 0, [0, geteuid()].contains(status.st_uid), status.st_mode & 0o022 == 0

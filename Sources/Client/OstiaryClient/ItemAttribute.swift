@@ -9,8 +9,21 @@ public enum ItemAttributeValue: Sendable, Hashable {
     case date(Date)
 }
 
-/// Attributes by Apple's four-letter names, for example `acct`.
+/// Attributes by Apple's four-letter names, for example `acct`, and by the keys of free attributes (``FreeAttribute``).
 public typealias ItemAttributeValues = [String: ItemAttributeValue]
+
+/// The keys of free attributes, which items of the class `free` have: a dot and a name of the program's choice. Their values are texts.
+public enum FreeAttribute {
+    private static let mark = UInt8(ascii: ".")
+
+    /// The key of the free attribute with this name of 1 to 1,024 bytes, for example `.service`.
+    public static func key(named name: String) -> String { "." + name }
+
+    /// The name behind the key; nil for the key of another attribute.
+    public static func name(ofKey key: String) -> String? {
+        key.utf8.first == mark ? String(decoding: key.utf8.dropFirst(), as: UTF8.self) : nil
+    }
+}
 
 extension WireAttribute {
     init(_ key: String, _ value: ItemAttributeValue) {

@@ -10,7 +10,7 @@ public struct ItemSelection: Sendable, Equatable {
         case no, yes, any
     }
 
-    /// `genp`, `inet`, `keys` or `cert`.
+    /// `genp`, `inet`, `keys`, `cert` or `free`.
     public var itemClass: String
     public var attributes: ItemAttributeValues
     public var synchronizable: Synchronizable

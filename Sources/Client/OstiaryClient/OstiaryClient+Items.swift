@@ -9,7 +9,8 @@ extension OstiaryClient {
     ///
     /// - Parameters:
     ///   - attributes: by Apple's names, the access group (`agrp`, otherwise the program's first one) and the class of
-    ///     accessibility (`pdmn`) among them.
+    ///     accessibility (`pdmn`) among them. Items of the class `free` have free attributes besides, as
+    ///     ``FreeAttribute`` names them.
     ///   - shownAccessControl: the access control in the program's own form, given back with the attributes.
     ///   - keyID: the enclave key that the item stands for; the key goes when the item goes.
     ///   - returningAttributes: the answer has attributes, too.
@@ -67,8 +68,8 @@ extension OstiaryClient {
     }
 
     /// Lists items without asking anybody and without releasing anything, oldest first. Locked items are there, too, each with its
-    /// ``StoredItem/lock``: a locked one has no attributes. Listing none throws `notFound`, and a daemon that cannot list
-    /// `versionMismatch`.
+    /// ``StoredItem/lock``: a locked one has no attributes, but that one of the class `free` has them unless its class is closed.
+    /// Listing none throws `notFound`, and a daemon that cannot list `versionMismatch`.
     ///
     /// - Parameters:
     ///   - limit: the largest number of items; nil for all.
@@ -173,11 +174,25 @@ extension OstiaryClient {
         _ selection: ItemSelection, attributes: ItemAttributeValues = [:], accessControl: AccessControl? = nil,
         shownAccessControl: Data = Data(), data: borrowing SecretBytes? = nil, use: ItemUse = ItemUse()
     ) throws -> Int {
+        try updateItems(
+            selection, attributes: attributes, accessControl: accessControl, shownAccessControl: shownAccessControl,
+            data: data, use: use, replacingFreeAttributes: false)
+    }
+
+    /// The same, where the free attributes among `attributes` can take the place of all free attributes that an item has. Only items
+    /// of the class `free` have them. Throws `versionMismatch` for a daemon that knows none.
+    @discardableResult
+    public func updateItems(
+        _ selection: ItemSelection, attributes: ItemAttributeValues = [:], accessControl: AccessControl? = nil,
+        shownAccessControl: Data = Data(), data: borrowing SecretBytes? = nil, use: ItemUse = ItemUse(),
+        replacingFreeAttributes: Bool
+    ) throws -> Int {
         var request = WireUpdateItemsRequest.with {
             $0.query = selection.message
             $0.attributes = WireAttribute.list(attributes)
             $0.accessControl = accessControl.map { Data($0.canonicalBytes) } ?? Data()
             $0.shownAccessControl = shownAccessControl
+            $0.replacesFreeAttributes = replacingFreeAttributes
         }
         switch data {
         case .some(let data):
@@ -198,12 +213,19 @@ extension OstiaryClient {
     /// selections matches nothing, or an item may not be deleted, all stay; `notFound` then. At most 1,000 selections.
     @discardableResult
     public func deleteItems(_ selections: [ItemSelection]) throws -> Int {
+        try deleteItems(selections, use: ItemUse())
+    }
+
+    /// The same, where items of the class `free` that have a rule may be among them. Each of these goes after a proof of its rule, for
+    /// which the person is asked as `use` says.
+    @discardableResult
+    public func deleteItems(_ selections: [ItemSelection], use: ItemUse) throws -> Int {
         guard let first = selections.first else { return 0 }
         let request = WireDeleteItemsRequest.with {
             $0.query = first.message
             $0.also = selections.dropFirst().map(\.message)
         }
-        return try count(call(.deleteItems(request)))
+        return try count(callAskingSeldom(under: use) { use in .deleteItems(request.using { $0.use = use }) })
     }
 
     private func count(_ answer: consuming DaemonAnswer) throws -> Int {
@@ -219,7 +241,7 @@ extension OstiaryClient {
         try call(under: use, tail: tail, .sending, body)
     }
 
-    /// The same for finding, adding and updating, which seldom ask: the question goes along only once the daemon wants it.
+    /// The same for requests that seldom ask: the question goes along only once the daemon wants it.
     ///
     /// That costs a second round trip where somebody is asked. With the question in the first one, each request would open, pass
     /// and close a terminal, which takes as long as finding an item.

@@ -112,8 +112,14 @@ package struct CredentialProgram: Equatable, Sendable {
         """
 }
 
-/// Runs the program.
+/// `ostiary-credential-helper`, which git and docker start by their own names for it.
 package enum CredentialHelper {
+    /// The whole program.
+    package static func main() -> Never {
+        DoorProgram.begin()
+        exit(run(CommandLine.arguments))
+    }
+
     /// - Returns: the exit status.
     package static func run(_ arguments: [String]) -> Int32 {
         do {

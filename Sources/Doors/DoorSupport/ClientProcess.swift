@@ -15,15 +15,36 @@ struct ClientProcess: Equatable {
 
     /// Nil when there is no such process, or its file cannot be read.
     init?(_ id: Int32) {
-        guard let text = Self.status(of: id) else { return nil }
-        self.init(id, parsing: text)
+        do throws(SystemCallError) {
+            guard let found = try Self.found(id) else { return nil }
+            self = found
+        } catch { return nil }
+    }
+
+    /// The same.
+    ///
+    /// - Throws: `EMFILE` and `ENFILE`: there was no descriptor to look with, and nothing was found out.
+    static func found(_ id: Int32) throws(SystemCallError) -> ClientProcess? {
+        try status(of: id).flatMap { ClientProcess(id, parsing: $0) }
     }
 
     /// The last part of the path of the file that a process executes; nil when there is no such process, or it cannot be read.
     static func executedName(of id: Int32) -> String? {
+        executedPath(at: "/proc/\(id)/exe").flatMap { executedName(in: $0) }
+    }
+
+    /// The path of the file that a process executes, as the kernel says it; nil when there is no such process, or it cannot be read.
+    ///
+    /// - Parameter link: the process's own, below `/proc`.
+    static func executedPath(at link: String) -> [UInt8]? {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = unsafe readlink("/proc/\(id)/exe", &target, target.count)
-        guard count > 0, let last = target[..<count].split(separator: UInt8(ascii: "/")).last else { return nil }
+        let count = unsafe readlink(link, &target, target.count)
+        return count > 0 ? Array(target[..<count]) : nil
+    }
+
+    /// The last part of such a path.
+    static func executedName(in path: [UInt8]) -> String? {
+        guard let last = path.split(separator: UInt8(ascii: "/")).last else { return nil }
         let name = String(decoding: last, as: UTF8.self)
         // A file that was replaced since.
         let removed = " (deleted)"
@@ -53,25 +74,37 @@ struct ClientProcess: Equatable {
         return number < 0 ? nil : SharedDescriptor(Descriptor(owning: number))
     }
 
-    private static func status(of id: Int32) -> [UInt8]? {
-        let number = unsafe open("/proc/\(id)/stat", O_RDONLY | O_CLOEXEC)
-        guard number >= 0 else { return nil }
-        let file = Descriptor(owning: number)
+    private static func status(of id: Int32) throws(SystemCallError) -> [UInt8]? {
+        guard let file = try opened("/proc/\(id)/stat", O_RDONLY | O_CLOEXEC) else { return nil }
         var text = [UInt8](repeating: 0, count: 1024)
         let count = unsafe read(file.number, &text, text.count)
         return count > 0 ? Array(text[..<count]) : nil
+    }
+
+    /// Nil where the file cannot be opened. Throws `EMFILE` and `ENFILE`.
+    private static func opened(_ path: String, _ flags: CInt) throws(SystemCallError) -> SharedDescriptor? {
+        let number = unsafe open(path, flags)
+        guard number < 0 else { return SharedDescriptor(Descriptor(owning: number)) }
+        guard errno == EMFILE || errno == ENFILE else { return nil }
+        throw SystemCallError("open", subject: path)
     }
 
     /// Its controlling terminal by the terminal's own file; nil when it has none that this program may open.
     ///
     /// The daemon compares it with the client's, so a file of the same name in another mount is not used.
     func openTerminal() -> SharedDescriptor? {
-        guard terminalDevice != 0, let path = TerminalDevice.name(terminalDevice) else { return nil }
-        let number = unsafe open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
-        guard number >= 0 else { return nil }
-        let terminal = SharedDescriptor(Descriptor(owning: number))
+        do throws(SystemCallError) { return try terminal() } catch { return nil }
+    }
+
+    /// The same. Throws `EMFILE` and `ENFILE`: then the client would have one, and its questions would not come there.
+    func terminal() throws(SystemCallError) -> SharedDescriptor? {
+        guard terminalDevice != 0, let path = TerminalDevice.name(terminalDevice),
+            let terminal = try Self.opened(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        else { return nil }
         var device: UInt32 = 0
-        guard unsafe ostiary_terminal_device(number, &device) == 0, device == terminalDevice else { return nil }
+        guard unsafe ostiary_terminal_device(terminal.number, &device) == 0, device == terminalDevice else {
+            return nil
+        }
         return terminal
     }
 

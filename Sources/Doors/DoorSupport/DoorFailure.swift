@@ -12,15 +12,18 @@ package struct DoorFailure: Error, Equatable, Sendable, CustomStringConvertible 
     package let failureClass: FailureClass
     package let explanation: String
     package let retryAfter: Duration?
+    /// Of what Ostiary answered; empty when there is none.
+    package let cause: String
 
-    package init(_ code: Int, _ failureClass: FailureClass, _ explanation: String) {
-        (self.code, self.failureClass, self.explanation, retryAfter) = (code, failureClass, explanation, nil)
+    package init(_ code: Int, _ failureClass: FailureClass, _ explanation: String, cause: String = "") {
+        (self.code, self.failureClass, self.explanation) = (code, failureClass, explanation)
+        (retryAfter, self.cause) = (nil, cause)
     }
 
     /// What Ostiary answered.
     package init(_ error: OstiaryError) {
         (code, failureClass) = (error.code.rawValue, error.code.failureClass)
-        (explanation, retryAfter) = (error.description, error.retryAfter)
+        (explanation, retryAfter, cause) = (error.description, error.retryAfter, error.cause)
     }
 
     /// Any error of a call: those of ``OstiaryClient`` and of this module keep their numbers.
@@ -38,6 +41,9 @@ package struct DoorFailure: Error, Equatable, Sendable, CustomStringConvertible 
     package static func == (left: DoorFailure, right: DoorFailure) -> Bool { left.code == right.code }
 
     // MARK: those of this module
+
+    /// The codes of a client that has ended, belongs to somebody else, or cannot be named.
+    package static let areOfClient = [-153, -154, -155, -156, -157]
 
     /// Somebody serves the door's socket already.
     static func inUse(_ path: String) -> DoorFailure {
@@ -70,6 +76,15 @@ package struct DoorFailure: Error, Equatable, Sendable, CustomStringConvertible 
             -153, FailureClass("clientGone", .failed), "The client has gone (\(cause)); nothing was done for it.")
     }
 
+    /// A client cannot be looked at now.
+    static let full = DoorFailure(
+        -158, FailureClass("doorFull", .failed),
+        "The door has as many open files as it may have, so the program could not be looked at. Try again later, or end other programs."
+    )
+
+    /// The codes of a door that has no room for a client.
+    package static let areOfShortage = [-158]
+
     /// The bytes of a connection come from another process or user than the one that made it.
     static let foreignSender = DoorFailure(
         -154, FailureClass("foreignSender", .refused),
@@ -80,6 +95,12 @@ package struct DoorFailure: Error, Equatable, Sendable, CustomStringConvertible 
     static let foreignUser = DoorFailure(
         -155, FailureClass("foreignUser", .refused),
         "A process of another user asked, and a door serves its own user alone. Run the program as this user.")
+
+    /// A bus proxy asks for a program that nobody here can name.
+    static let sandboxed = DoorFailure(
+        -157, FailureClass("sandboxed", .refused),
+        "The program runs in a Flatpak, where its name is only its own word, so nobody could be named in a question. Let it use the "
+            + "secret portal (libsecret does so by itself in a Flatpak).")
 
     /// The program behind a helper is not there.
     static let noParent = DoorFailure(

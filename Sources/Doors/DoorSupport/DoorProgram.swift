@@ -31,9 +31,11 @@ package struct DoorProgram: Equatable, Sendable {
     package static let agePlugin = DoorProgram("age-plugin-ostiary", "org.ostiary.age-plugin")
     package static let unitCredentials = DoorProgram(
         "ostiary-credentials", "org.ostiary.credentials", socket: "credentials")
+    package static let secrets = DoorProgram("ostiary-secrets", "org.ostiary.secrets")
+    package static let pkcs11 = DoorProgram("ostiary-pkcs11d", "org.ostiary.pkcs11", socket: "pkcs11")
     package static let command = DoorProgram("ostiary", "org.ostiary.command", isDoor: false)
 
-    package static let doors = [sshAgent, credentialHelper, agePlugin, unitCredentials]
+    package static let doors = [sshAgent, credentialHelper, agePlugin, unitCredentials, secrets, pkcs11]
     package static let all = doors + [command]
 
     /// The first thing that each door does, before it opens anything or starts a thread. Ends the process if that fails.

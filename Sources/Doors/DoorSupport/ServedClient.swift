@@ -1,3 +1,4 @@
+import CLinuxShims
 package import Cancellations
 import DetachedThreads
 import Glibc
@@ -55,8 +56,26 @@ package final class ServedClient: Sendable {
         context = AuthorizationContext(client: self.ostiary, keepsFactors: keepsFactors)
     }
 
+    /// A process that asks over a message bus. ``leave()`` ends what it was granted; the daemon itself watches the process.
+    package init(
+        sender: SenderProcess, label: String = "", keepsFactors: Bool = true, ostiary: OstiaryClient = .shared
+    ) {
+        (processID, connection) = (sender.processID, nil)
+        self.ostiary = ostiary.acting(
+            for: DoorClient(process: sender.process, terminal: sender.terminal, label: label))
+        context = AuthorizationContext(client: self.ostiary, keepsFactors: keepsFactors)
+    }
+
     /// The last part of the path of the file that the client executes; nil where it cannot be read. The daemon's own look decides about names.
     package var programName: String? { ClientProcess.executedName(of: processID) }
+
+    /// Device and inode of the file that the client executes; nil where it cannot be looked at. The kernel says them by itself: a file system
+    /// that the client serves need never answer.
+    package var programFile: (device: UInt64, inode: UInt64)? {
+        var file = ostiary_file_identity()
+        guard unsafe ostiary_identify(AT_FDCWD, "/proc/\(processID)/exe", &file) == 0 else { return nil }
+        return (file.device, file.inode)
+    }
 
     /// Names the client to the daemon, and watches its connection from now on: when it is closed, ``cancellation`` is cancelled, and a
     /// question that is shown for it goes away. The daemon itself watches the process. Asks nobody.

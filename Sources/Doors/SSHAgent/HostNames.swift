@@ -38,7 +38,18 @@ package struct KnownHostsFiles: Sendable {
         guard unsafe fstat(file.number, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             status.st_size <= AgentLimits.knownHostsByteCount
         else { return nil }
-        let handle = FileHandle(fileDescriptor: file.number, closeOnDealloc: false)
-        return try? handle.read(upToCount: AgentLimits.knownHostsByteCount)
+        return bytes(of: file)
+    }
+
+    /// Nil when it cannot be read. Foundation's `FileHandle` would load Foundation and ICU into each door.
+    private static func bytes(of file: borrowing Descriptor) -> Data? {
+        var (bytes, part) = (Data(), [UInt8](repeating: 0, count: 1 << 16))
+        while bytes.count < AgentLimits.knownHostsByteCount {
+            let count = unsafe Glibc.read(file.number, &part, part.count)
+            if count == 0 { break }
+            if count < 0, errno != EINTR { return nil }
+            bytes += part.prefix(max(0, count))
+        }
+        return bytes.prefix(AgentLimits.knownHostsByteCount)
     }
 }

@@ -63,7 +63,7 @@ package enum ImportedKey {
     /// The private key of an item's data, if it is the one of the list.
     ///
     /// - Throws: ``KeyRefusal/otherKey`` for another key or other limits than in the list, ``SSHFormatError``, ``KeyFileError``.
-    static func key(_ stored: borrowing SecretBytes, for listed: HeldKey) throws -> SSHPrivateKey {
+    package static func key(_ stored: borrowing SecretBytes, for listed: HeldKey) throws -> SSHPrivateKey {
         var reader = SecretReader(SecretBytes(copying: stored))
         guard try reader.readByte() == version else { throw SSHFormatError.unsupported(.flag) }
         let publicKey = try SSHPublicKey(blob: reader.readString(limit: SSHLimits.publicKeyByteCount))

@@ -97,9 +97,9 @@ package struct OpenSSHKeyFile: ~Copyable {
         try reader.finish()
     }
 
-    /// 1, 2, 3, … up to the end of the block.
+    /// 1, 2, 3, … up to the end of the block. Python's `cryptography` adds a whole block where none is needed.
     private static func readPadding(_ reader: inout SecretReader) throws {
-        guard reader.remainingByteCount < 8 else { throw SSHFormatError.trailingBytes }
+        guard reader.remainingByteCount <= 8 else { throw SSHFormatError.trailingBytes }
         for expected in 1..<(UInt8(reader.remainingByteCount) + 1) {
             guard try reader.readByte() == expected else { throw SSHFormatError.malformed(.number) }
         }
@@ -179,7 +179,10 @@ extension Slice<UnsafeRawBufferPointer> {
     }
 
     fileprivate func isLine(beginning start: String, ending end: String) -> Bool {
-        let text = unsafe String(decoding: self, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+        // Foundation's `trimmingCharacters` would load Foundation and ICU into each door.
+        var text = unsafe String(decoding: self, as: UTF8.self)[...]
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
         return text.hasPrefix(start) && text.hasSuffix(end)
     }
 }

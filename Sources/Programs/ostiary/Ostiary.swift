@@ -30,7 +30,7 @@ struct Ostiary: ParsableCommand {
             StatusCommand.self, PasscodeCommand.self, FingerprintCommand.self, RightCommand.self, ItemCommand.self,
             KeyCommand.self, SSHCommand.self, GitCommand.self, PasskeyCommand.self, SecurityKeyCommand.self,
             ApplicationCommand.self, DoorsCommand.self, GrantsCommand.self,
-            LeaseCommand.self, RunCommand.self, LockCommand.self,
+            LeaseCommand.self, RunCommand.self, SecretsCommand.self, LockCommand.self,
             UnlockCommand.self,
             EnclaveCommand.self, LogCommand.self, AttestCommand.self, VerifyAttestationCommand.self,
             DoctorCommand.self, TestDaemonCommand.self, InitPackageCommand.self,

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -29,6 +30,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#ifndef PID_FS_MAGIC
+#define PID_FS_MAGIC 0x50494446
+#endif
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20
+#endif
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
@@ -178,10 +185,31 @@ ostiary_passed_kind ostiary_take_passed(int descriptor, int others) {
   return OSTIARY_PASSED_OTHER;
 }
 
+// PIDFD_GET_INFO (since Linux 6.13), and the part of its answer that every kernel with it gives.
+struct process_info {
+  uint64_t mask, control_group;
+  uint32_t thread, process, parent;
+  uint32_t ids[8];
+  int32_t exit_code;
+};
+
+// The number of a pidfd's process in the caller's namespace; 0 where the kernel does not say it.
+static pid_t process_by_call(int descriptor) {
+  // Only a pidfd is of this file system. Anything else might take the call for one of its own, and give a number that it chose.
+  struct statfs file_system;
+  if (fstatfs(descriptor, &file_system) != 0 || file_system.f_type != PID_FS_MAGIC) return 0;
+  struct process_info info = {0};
+  if (ioctl(descriptor, _IOWR(0xFF, 11, struct process_info), &info) != 0) return 0;
+  return info.process <= INT32_MAX ? (pid_t)info.process : 0;
+}
+
 pid_t ostiary_process_of(int descriptor) {
   // A pidfd of a thread (PIDFD_THREAD, which is O_EXCL) ends with the thread, and not with the process.
   int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || flags & O_EXCL) return -1;
+  // Reading a file below /proc takes four times as long.
+  pid_t process = process_by_call(descriptor);
+  if (process > 0) return process;
   char path[48];
   char text[512];
   snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", descriptor);
@@ -458,6 +486,31 @@ int ostiary_pin_to_processor(int processor) {
 int ostiary_open_directory_handle(const char *path) { return open(path, O_PATH | O_CLOEXEC | O_DIRECTORY); }
 
 int ostiary_open_handle(int directory, const char *name) { return openat(directory, name, O_PATH | O_CLOEXEC); }
+
+static int lacks_means(void) { return errno == EMFILE || errno == ENFILE || errno == ENOMEM; }
+
+int ostiary_has_known_entry(const char *folder, const char *name) {
+  int handle = ostiary_open_directory_handle(folder);
+  if (handle < 0) return lacks_means() ? -1 : 0;
+  struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC, .resolve = RESOLVE_CACHED};
+  long found = -1;
+  // EAGAIN: the kernel would have to ask, or something was mounted or renamed at this moment.
+  for (int tries = 0; tries < 8; tries++) {
+    found = syscall(SYS_openat2, handle, name, &how, sizeof(how));
+    if (found >= 0 || errno != EAGAIN) break;
+  }
+  int result = found >= 0 ? 1 : lacks_means() ? -1 : 0;
+  // Kernels before 5.12, and filters of system calls that do not know the call.
+  if (found < 0 && (errno == EINVAL || errno == ENOSYS)) {
+    struct stat status;
+    result = fstatat(handle, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+  int error = errno;
+  if (found >= 0) close((int)found);
+  close(handle);
+  errno = error;
+  return result;
+}
 
 int ostiary_take_read_lease(int descriptor) {
   // The default, SIGIO, would end the process.

@@ -12,7 +12,7 @@ public struct WireAttribute: WireMessage, FieldList {
         case date(Double)
     }
 
-    /// For example `acct`.
+    /// For example `acct`; a free attribute's has a dot before its name.
     public var key = ""
     public var value: OneOf_Value?
 
@@ -50,7 +50,7 @@ extension WireAttribute.OneOf_Value: WireChoice {
 
 /// Selects the items with all of these attributes. Items outside the program's access groups count as absent.
 public struct WireItemQuery: WireMessage, FieldList {
-    /// `genp`, `inet`, `keys` or `cert`.
+    /// `genp`, `inet`, `keys`, `cert` or ``WireLimits/freeformClass``.
     public var itemClass = ""
     public var attributes: [WireAttribute] = []
     public var synchronizable = WireSynchronizable.unspecified
@@ -67,6 +67,11 @@ public struct WireItemQuery: WireMessage, FieldList {
         coder.field(&itemID)
         coder.field(&hostOrSubdomainOf)
     }
+}
+
+extension WireItemQuery {
+    /// Whether it is about items of the class that older daemons do not know.
+    var isFreeform: Bool { itemClass == WireLimits.freeformClass }
 }
 
 public enum WireSynchronizable: WireNumber, WireValue {
@@ -102,7 +107,7 @@ public struct WireItemUse: WireMessage, FieldList {
     public var question: WireQuestion?
     /// Leaves out items whose use would ask the person.
     public var skipsProtected = false
-    /// Answers `questionNeeded` instead of asking the person. For finding, adding and updating.
+    /// Answers `questionNeeded` instead of asking the person.
     public var withholdsQuestion = false
     /// Since protocol 8: the same request was answered with `questionNeeded`, so the daemon does not first try again to do
     /// without the question. For finding, adding and updating.
@@ -190,6 +195,8 @@ public struct WireUpdateItemsRequest: WireMessage, FieldList {
     /// Whether the tail replaces the data.
     public var replacesData = false
     public var use = WireItemUse()
+    /// Since protocol 10: the free attributes of the request take the place of all free attributes that an item has.
+    public var replacesFreeAttributes = false
 
     public init() {}
 
@@ -200,6 +207,7 @@ public struct WireUpdateItemsRequest: WireMessage, FieldList {
         coder.field(&shownAccessControl)
         coder.field(&replacesData)
         coder.field(&use)
+        coder.field(&replacesFreeAttributes, since: 10)
     }
 }
 
@@ -208,12 +216,15 @@ public struct WireDeleteItemsRequest: WireMessage, FieldList {
     public var query = WireItemQuery()
     /// Further queries of the same step. If one of all these queries matches nothing, nothing is deleted.
     public var also: [WireItemQuery] = []
+    /// Since protocol 10: for items of the class `free` that have a rule.
+    public var use = WireItemUse()
 
     public init() {}
 
     mutating func fields(_ coder: inout some FieldCoder) {
         coder.field(&query)
         coder.field(&also)
+        coder.field(&use, since: 10)
     }
 }
 

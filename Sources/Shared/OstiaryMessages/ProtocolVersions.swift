@@ -4,7 +4,7 @@
 /// the connection has that version. `Documentation/formats/wire.md` has the rules for changes.
 public struct ProtocolVersions: Equatable, Sendable, CustomStringConvertible {
     /// The versions of this build. The newest stays below 128, so that it fits into a ``WireGreeting``.
-    public static let ofThisBuild = ProtocolVersions(7...9)
+    public static let ofThisBuild = ProtocolVersions(7...10)
 
     private let range: ClosedRange<UInt32>
 
@@ -20,6 +20,6 @@ public struct ProtocolVersions: Equatable, Sendable, CustomStringConvertible {
         range.overlaps(other.range) ? min(newest, other.newest) : nil
     }
 
-    /// For people, for example `7 to 9`.
+    /// For people, for example `7 to 10`.
     public var description: String { oldest == newest ? "\(newest)" : "\(oldest) to \(newest)" }
 }

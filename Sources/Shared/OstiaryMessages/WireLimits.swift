@@ -14,6 +14,8 @@ public enum WireLimits {
     public static let logPageCount: UInt32 = 200
     /// The name of a right, in UTF-8.
     public static let identifierByteCount = 512
+    /// The class of items with free attributes. Daemons know it since version 10.
+    public static let freeformClass = "free"
     /// Items that one search names by their ids: a command needs a handful of secrets, and one question can still list them.
     public static let namedItemCount = 16
     /// The program's reason for asking, in UTF-8.

@@ -154,7 +154,12 @@ extension WireRequest.OneOf_Body {
         case .removeRight(let remove) where !remove.accessGroup.isEmpty: 8
         case .registerApplication(let registration) where !registration.others.isEmpty: 9
         case .registerApplication(let registration) where registration.isDoor: 8
+        case .addItem(let add) where add.itemClass == WireLimits.freeformClass: 10
+        case .updateItems(let update) where update.replacesFreeAttributes || update.query.isFreeform: 10
+        case .deleteItems(let delete) where delete.query.isFreeform || delete.also.contains(where: \.isFreeform): 10
+        case .watchItems(let watch) where watch.queries.contains(where: \.isFreeform): 10
         case .watchItems: 8
+        case .findItems(let find) where find.query.isFreeform: 10
         case .findItems(let find) where !find.also.isEmpty: 9
         case .findItems(let find) where find.listsLocked: 8
         case .adminUsers, .adminLog, .forgetUser, .importStore: 9

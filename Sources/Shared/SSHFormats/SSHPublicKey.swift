@@ -159,9 +159,18 @@ extension SSHPublicKey {
     public init(line: String) throws(SSHFormatError) {
         let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
         guard parts.count >= 2, line.utf8.count <= 2 * SSHLimits.publicKeyByteCount,
-            let blob = Data(base64Encoded: String(parts[1]).trimmingCharacters(in: .newlines))
+            let blob = Data(base64Encoded: String(parts[1].withoutOuterNewlines))
         else { throw .malformed(.base64) }
         try self.init(blob: blob)
         guard name == parts[0] else { throw .malformed(.keyType) }
+    }
+}
+
+extension Substring {
+    /// Foundation's `trimmingCharacters` would load Foundation and ICU into each door.
+    fileprivate var withoutOuterNewlines: Substring {
+        let kept = drop(while: \.isNewline)
+        guard let last = kept.lastIndex(where: { !$0.isNewline }) else { return "" }
+        return kept[...last]
     }
 }

@@ -22,11 +22,17 @@ import Testing
 
     // MARK: keys and classes
 
+    /// Names an item of a class that is not Apple's.
+    private static let freeReference = Data(Array("free".utf8) + [UInt8](repeating: 0, count: 16))
+
     @Test(
         arguments: [
             (["class": "genp", "colour": "red"], errSecParam), (["class": "genp", "kcls": 1], errSecNoSuchAttr),
             (["class": "inet", "svce": "x"], errSecNoSuchAttr), (["class": "cert", "atag": "x"], errSecNoSuchAttr),
             (["class": "genp", "zzzz": 1], errSecNoSuchAttr), (["class": "nope"], errSecNoSuchClass),
+            (["class": "free"], errSecNoSuchClass), (["class": "free", ".abc": "d"], errSecNoSuchClass),
+            (["class": "genp", ".abc": "d"], errSecNoSuchAttr), (["class": "genp", ".a": "b"], errSecParam),
+            (["v_PersistentRef": freeReference], errSecParam),
             (["class": 5], errSecParam), (["acct": "me"], errSecParam), ([:], errSecParam),
             (["class": "genp", "clip": true], errSecParam),
             (["class": "genp", "m_Nonsense": 1], errSecParam), (["class": "genp", "r_Nonsense": true], errSecParam),

@@ -15,20 +15,17 @@ struct DesktopStage {
         let folder = try TemporaryFolder()
         let desktop = try VirtualDesktop(typing: Self.passcode)
         // A bus on which nobody is. Without one the daemon would try again and again.
-        let bus = folder.path + "/bus"
-        let busDaemon = try ChildProcess(
-            "/usr/bin/dbus-daemon", ["--session", "--nofork", "--address=unix:path=\(bus)"])
-        try Listening.wait(at: bus)
+        let bus = try SessionBus(in: folder.path)
         let daemon = try PrivateDaemon(
             program: daemonProgram, in: DaemonFolders(path: folder.path),
-            configuration: "prompt.front-ends = sheet\nprompt.display = \(desktop.display)\n", systemBus: bus)
+            configuration: "prompt.front-ends = sheet\nprompt.display = \(desktop.display)\n", systemBus: bus.path)
         try daemon.start()
         let figures: Figures = [
             .sheetVisible: try measureSheets(desktop, DaemonFolders(path: folder.path)),
             .idleWakeups: Figure([Double(try daemon.contextSwitches(duringSeconds: plan.idleSeconds))], unit: .count),
         ]
         try daemon.stop()
-        withExtendedLifetime((desktop, busDaemon)) {}
+        withExtendedLifetime((desktop, bus)) {}
         return figures
     }
 

@@ -4,21 +4,22 @@ import Crypto
 import Foundation
 import Glibc
 import OstiaryClient
-import OstiaryMessages
-import UnixSocket
 
-/// The process in which the rows of doors are measured: a client of both agents, what starts the helpers as git and docker do, and the person,
-/// at a terminal that it controls. It must lead a session.
+/// The process in which the rows of doors are measured: a client of both agents and of keyrings, a host of modules, what starts the helpers as
+/// git and docker do, and the person, at a terminal that it controls. It must lead a session.
 struct DoorSubject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "door-subject", shouldDisplay: false)
 
     @OptionGroup var options: DoorOptions
 
     private static let passcode = "a passcode of the benchmark"
-    private static let group = "ostiary.doors"
     private static let password = "a password of the benchmark"
+    private static let doors = [
+        "ostiary-ssh-agent", "ostiary-credential-helper", "ostiary-credentials", "ostiary-pkcs11d", OstiaryKeyring.door,
+    ]
 
     private var plan: Plan { options.plan }
+    private var programs: DoorPrograms { options.programs }
 
     /// Writes the figures to standard output as JSON.
     func run() async throws {
@@ -26,55 +27,31 @@ struct DoorSubject: AsyncParsableCommand {
         let terminal = try PseudoTerminal()
         try ControllingTerminal.take(terminal.path)
         terminal.answerPasscodeQuestions(with: Self.passcode)
-        let folders = try Self.folders(in: folder.path)
-        let daemon = try PrivateDaemon(program: options.daemonFolder + "/ostiaryd", in: folders)
+        let folders = try DaemonFolders.foundByEnvironment(in: folder.path)
+        let daemon = try PrivateDaemon(program: programs.path("ostiaryd"), in: folders)
         try daemon.start()
-        try register(with: folders.newClient())
-        var figures = try await measureAgents(folders, terminal)
+        try programs.register(Self.doors, with: folders.newClient())
+        var figures = try await measureSignatures(folders, terminal)
         figures.merge(try await measureHelpers(folders)) { $1 }
+        let keyrings = KeyringStage(plan: plan, programs: programs, terminal: terminal, folder: folder.path)
+        figures.merge(try await keyrings.run(beside: folders.newClient())) { $1 }
         figures.merge(try measureIdle(folders)) { $1 }
         try daemon.stop()
         FileHandle.standardOutput.write(try JSONEncoder().encode(figures))
     }
 
-    private static func folders(in path: String) throws -> DaemonFolders {
-        for name in ["/run", "/state"] {
-            guard mkdir(path + name, 0o700) == 0 else { throw SystemCallError("mkdir", subject: path + name) }
-        }
-        return DaemonFolders(path: path, isFoundByEnvironment: true)
-    }
-
-    /// The person is asked for each program.
-    private func register(with client: OstiaryClient) throws {
-        try client.passcode(.set, interaction: Interaction(reason: "measure doors"))
-        let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let doors = ["ostiary-ssh-agent", "ostiary-credential-helper", "ostiary-credentials"].map(door)
-        for (number, path) in ([own] + doors).enumerated() {
-            _ = try client.registerApplication(
-                path: path, applicationID: "org.ostiary.benchmark.\(number)", accessGroups: [Self.group],
-                isDoor: path != own, interaction: Interaction(reason: "measure doors"))
-        }
-    }
-
-    /// The path without links, as the daemon sees it.
-    private func door(_ name: String) -> String {
-        URL(fileURLWithPath: options.daemonFolder + "/" + name).resolvingSymlinksInPath().path
-    }
-
     // MARK: signatures
 
-    private func measureAgents(_ folders: DaemonFolders, _ terminal: PseudoTerminal) async throws -> Figures {
+    private func measureSignatures(_ folders: DaemonFolders, _ terminal: PseudoTerminal) async throws -> Figures {
         let client = folders.newClient()
-        let accessControl = AccessControl(
-            availability: .whenUnlocked, using: try Requirement(Rule(parsing: "passcode")))
         let right = try client.createRight(
-            AuthorizedKey.rightName, accessControl: accessControl, accessGroup: Self.group,
-            sshConstraints: SSHKeyConstraints())
+            AuthorizedKey.rightName, accessControl: try DoorPrograms.ruledByPasscode(),
+            accessGroup: DoorPrograms.accessGroup, sshConstraints: SSHKeyConstraints())
         let publicKey = folders.path + "/door-key.pub"
         try SignedText.publicKeyLine(right.publicKey).write(toFile: publicKey, atomically: true, encoding: .utf8)
         let socket = folders.path + "/door-agent"
         let agent = try ChildProcess(
-            door("ostiary-ssh-agent"), ["-D", "-a", socket], environment: folders.environment)
+            programs.path("ostiary-ssh-agent"), ["-D", "-a", socket], environment: folders.environment)
         try Listening.wait(at: socket)
         let peer = try SSHAgent(in: folders.path)
 
@@ -87,55 +64,38 @@ struct DoorSubject: AsyncParsableCommand {
             try agent.sign()
             try agent.verifyLast()
         }
+        let tokens = try Tokens(
+            module: options.tokenModule, remotingModule: options.remotingModule, programs, folders)
         var figures = try await Blocks(plan: plan).measure([
             Row(.keySignature) { try enclaveKey.sign() }, Row(.doorSignature) { try door.sign() },
-            Row(.agentSignature) { try other.sign() },
+            Row(.agentSignature) { try other.sign() }, Row(.tokenSignature) { try tokens.own.sign() },
+            Row(.remotingSignature) { try tokens.other.sign() },
         ])
         figures[.doorQuestionEnd] = try measureQuestionEnds(socket, publicKey, terminal)
-        withExtendedLifetime((agent, peer)) {}
+        withExtendedLifetime((agent, peer, tokens)) {}
         return figures
     }
 
-    /// From the end of a client to that of its question: the terminal shows again what is typed. Nobody answers.
+    /// From the end of a client.
     private func measureQuestionEnds(
         _ socket: String, _ publicKey: String, _ terminal: PseudoTerminal
     ) throws -> Figure {
         let text = publicKey + ".text"
         try Data("what is signed".utf8).write(to: URL(fileURLWithPath: text))
-        terminal.isTyping = false
-        defer { terminal.isTyping = true }
-        var samples = Samples()
-        for _ in 0..<plan.sheets {
-            let count = terminal.questionCount
-            let client = try ChildProcess(
+        return try QuestionEnds(terminal: terminal, count: plan.sheets).measure {
+            try ChildProcess(
                 "/usr/bin/ssh-keygen", ["-q", "-Y", "sign", "-n", "benchmark", "-f", publicKey, text],
                 environment: ["SSH_AUTH_SOCK=" + socket])
-            try Self.wait { terminal.questionCount > count && !terminal.echoes }
-            try samples.time {
-                kill(client.id, SIGKILL)
-                try Self.wait { terminal.echoes }
-            }
+        } end: {
+            kill($0.id, SIGKILL)
         }
-        return samples.figure(.milliseconds)
-    }
-
-    private static func wait(until isThere: () -> Bool) throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while !isThere() {
-            guard ContinuousClock.now < end else { throw NoQuestion() }
-            usleep(500)
-        }
-    }
-
-    struct NoQuestion: Error, CustomStringConvertible {
-        var description: String { "a question did not come, or did not go with its client" }
     }
 
     // MARK: helpers
 
     private func measureHelpers(_ folders: DaemonFolders) async throws -> Figures {
         let keyring = try GnomeKeyring(in: folders.path)
-        let ofKeyring = ["DBUS_SESSION_BUS_ADDRESS=" + keyring.busAddress, "HOME=" + folders.path]
+        let ofKeyring = ["DBUS_SESSION_BUS_ADDRESS=" + keyring.bus.address, "HOME=" + folders.path]
         let git = (
             try helper("git-credential-ostiary", folders),
             try helper(options.libsecretHelper, "libsecret", ofKeyring, folders)
@@ -146,7 +106,7 @@ struct DoorSubject: AsyncParsableCommand {
         )
         let gitRuns = try [git.0, git.1].map(Self.preparedForGit)
         let dockerRuns = try [docker.0, docker.1].map(Self.preparedForDocker)
-        let figures = try await Blocks(plan: plan.ofProcesses).measure([
+        let figures = try await Blocks(plan: plan.ofSlowRows).measure([
             Row(.gitCredential) { try gitRuns[0].run() }, Row(.libsecretCredential) { try gitRuns[1].run() },
             Row(.dockerCredential) { try dockerRuns[0].run() }, Row(.secretServiceDocker) { try dockerRuns[1].run() },
         ])
@@ -158,7 +118,7 @@ struct DoorSubject: AsyncParsableCommand {
     private func helper(_ name: String, _ folders: DaemonFolders) throws -> CredentialHelper {
         let link = folders.path + "/" + name
         try FileManager.default.createSymbolicLink(
-            atPath: link, withDestinationPath: door("ostiary-credential-helper"))
+            atPath: link, withDestinationPath: programs.path("ostiary-credential-helper"))
         return try CredentialHelper(link, environment: folders.environment, in: link + "-questions")
     }
 
@@ -187,18 +147,24 @@ struct DoorSubject: AsyncParsableCommand {
     /// Each door that stays, after one client came and went.
     private func measureIdle(_ folders: DaemonFolders) throws -> Figures {
         let socket = folders.path + "/idle-agent"
+        let bus = try SessionBus(in: folders.path)
         let doors = try [
-            ChildProcess(door("ostiary-ssh-agent"), ["-D", "-a", socket], environment: folders.environment),
-            ChildProcess(door("ostiary-credentials"), [], environment: folders.environment),
+            ChildProcess(
+                programs.path("ostiary-ssh-agent"), ["-D", "-a", socket], environment: folders.environment),
+            ChildProcess(programs.path("ostiary-credentials"), [], environment: folders.environment),
+            ChildProcess(programs.path("ostiary-pkcs11d"), [], environment: folders.environment),
+            OstiaryKeyring.startDoor(programs, folders, bus),
         ]
-        for path in [socket, folders.runtimeDirectory + "/credentials.sock"] { try Listening.wait(at: path) }
+        for path in [socket] + ["credentials", "pkcs11"].map({ "\(folders.runtimeDirectory)/\($0).sock" }) {
+            try Listening.wait(at: path)
+        }
+        _ = try BusKeyring(bus)
         sleep(2)  // The end of that client has work to do.
         let processes = doors.map { RunningProcess(id: $0.id) }
         let memory = try processes.map { try $0.residentMegabytes() }
-        let switches = try processes.map { process in
-            Double(try process.contextSwitches(duringSeconds: plan.idleSeconds).values.reduce(0, +))
-        }
-        withExtendedLifetime(doors) {}
+        let switches = try RunningProcess.contextSwitches(of: processes, duringSeconds: plan.idleSeconds)
+            .map { Double($0.values.reduce(0, +)) }
+        withExtendedLifetime((doors, bus)) {}
         return [
             .idleDoorMemory: Figure(memory, unit: .megabytes), .idleDoorWakeups: Figure(switches, unit: .count),
         ]

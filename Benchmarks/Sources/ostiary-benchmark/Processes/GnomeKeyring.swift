@@ -3,9 +3,7 @@ import Glibc
 
 /// Debian's gnome-keyring on a bus of its own, its keyring open.
 final class GnomeKeyring {
-    /// What a client's environment needs.
-    let busAddress: String
-    private let bus: ChildProcess
+    let bus: SessionBus
     private let keyring: ChildProcess
 
     init(in folder: String) throws {
@@ -14,13 +12,11 @@ final class GnomeKeyring {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
             guard chmod(path, 0o700) == 0 else { throw CocoaError(.fileWriteNoPermission) }
         }
-        busAddress = "unix:path=\(runtime)/bus"
+        bus = try SessionBus(in: runtime)
         let environment = [
             "HOME=" + home, "XDG_DATA_HOME=\(home)/data", "XDG_RUNTIME_DIR=" + runtime,
-            "DBUS_SESSION_BUS_ADDRESS=" + busAddress,
+            "DBUS_SESSION_BUS_ADDRESS=" + bus.address,
         ]
-        bus = try ChildProcess("/usr/bin/dbus-daemon", ["--session", "--nofork", "--address=" + busAddress])
-        try Listening.wait(at: runtime + "/bus")
         let password = Pipe()
         keyring = try ChildProcess(
             "/usr/bin/gnome-keyring-daemon", ["--foreground", "--unlock", "--components=secrets"],

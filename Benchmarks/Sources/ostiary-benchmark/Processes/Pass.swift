@@ -77,7 +77,7 @@ struct Pass {
                 "--adding-folder", adding, "--echo-socket", echoSocket, "--signing-socket", signingSocket,
                 "--agent-socket", agent.socketPath, "--agent-key", agent.publicKeyPath,
             ] + (plan == .quick ? ["--quick"] : []),
-            environment: ["DBUS_SESSION_BUS_ADDRESS=" + keyring.busAddress],
+            environment: ["DBUS_SESSION_BUS_ADDRESS=" + keyring.bus.address],
             streams: .init(output: output.fileHandleForWriting.fileDescriptor), ownsSession: true)
         try output.fileHandleForWriting.close()
         let answer = try output.fileHandleForReading.readToEnd() ?? Data()

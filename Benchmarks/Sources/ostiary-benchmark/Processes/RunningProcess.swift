@@ -8,9 +8,16 @@ struct RunningProcess {
 
     /// How often its threads were scheduled in that time, by their names.
     func contextSwitches(duringSeconds seconds: Int) throws -> [String: Int] {
-        let before = try contextSwitches()
+        try Self.contextSwitches(of: [self], duringSeconds: seconds)[0]
+    }
+
+    /// The same for several processes in the same time.
+    static func contextSwitches(of processes: [Self], duringSeconds seconds: Int) throws -> [[String: Int]] {
+        let before = try processes.map { try $0.contextSwitches() }
         sleep(UInt32(seconds))
-        return try contextSwitches().reduce(into: [:]) { $0[$1.key] = $1.value - before[$1.key, default: 0] }
+        return try zip(processes, before).map { process, before in
+            try process.contextSwitches().reduce(into: [:]) { $0[$1.key] = $1.value - before[$1.key, default: 0] }
+        }
     }
 
     private func contextSwitches() throws -> [String: Int] {

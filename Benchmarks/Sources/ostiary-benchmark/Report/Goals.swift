@@ -26,7 +26,9 @@ extension Goal {
     }
 
     /// The goals of doors. The passes have nothing else.
-    static func doors(_ figures: Figures) -> [Goal] {
+    static func doors(_ figures: Figures) -> [Goal] { doorKeys(figures) + keyrings(figures) + otherDoors(figures) }
+
+    private static func doorKeys(_ figures: Figures) -> [Goal] {
         func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
         return [
             Goal(
@@ -38,8 +40,45 @@ extension Goal {
                 value: median(.agentSignature) / median(.doorSignature),
                 bound: .atLeast, limit: 4),
             Goal(
+                name: "C_Sign / enclave key", value: median(.tokenSignature) / median(.keySignature), bound: .atMost,
+                limit: 2),
+            Goal(
+                name: "p11-kit's remoting / C_Sign", value: median(.remotingSignature) / median(.tokenSignature),
+                bound: .atLeast, limit: 3),
+            Goal(
                 name: "question gone after its client, p99, ms",
                 value: figures[.doorQuestionEnd]?.p99 ?? .nan, bound: .atMost, limit: 200),
+        ]
+    }
+
+    private static func keyrings(_ figures: Figures) -> [Goal] {
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
+        return [
+            Goal(
+                name: "GetSecret / (echo + find item)",
+                value: median(.getSecret) / (median(.busEcho) + median(.findFreeItem)), bound: .atMost, limit: 1.3),
+            Goal(
+                name: "gnome-keyring / GetSecret", value: median(.keyringGet) / median(.getSecret), bound: .atLeast,
+                limit: 4),
+            Goal(
+                name: "SearchItems, many items / few", value: median(.searchMany) / median(.searchFew), bound: .atMost,
+                limit: 1.5),
+            Goal(
+                name: "CreateItem / (echo + add item)",
+                value: median(.createItem) / (median(.busEchoCreate) + median(.addFreeItem)), bound: .atMost, limit: 1.5
+            ),
+            Goal(
+                name: "gnome-keyring / CreateItem", value: median(.keyringCreate) / median(.createItem),
+                bound: .atLeast, limit: 20),
+            Goal(
+                name: "question gone after Dismiss, p99, ms",
+                value: figures[.dismissedQuestionEnd]?.p99 ?? .nan, bound: .atMost, limit: 200),
+        ]
+    }
+
+    private static func otherDoors(_ figures: Figures) -> [Goal] {
+        func median(_ name: FigureName) -> Double { figures[name]?.median ?? .nan }
+        return [
             Goal(
                 name: "git-credential: ostiary / libsecret",
                 value: median(.gitCredential) / median(.libsecretCredential), bound: .atMost, limit: 0.7),

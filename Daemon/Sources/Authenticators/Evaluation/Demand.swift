@@ -39,6 +39,8 @@ package struct Demand {
     package var terms: [PromptTerm] = []
     /// Where an answer counts that counts more than once.
     package var termPlace: PromptTermPlace?
+    /// Whether the asking process keeps the answer for a time.
+    var isKept = false
     /// The words of the fallback, where a question has one even if the program names none; nil where it has none then.
     package var usualFallback: DisplayText?
 

@@ -72,8 +72,8 @@ package struct Evaluator {
         _ demand: Demand, held: HeldFactors = .none, assuming assumed: FactorSet = [],
         keepingFor lifetime: Duration? = nil, asking: Asking
     ) throws -> Evaluation {
-        var asking = asking
-        var held = held
+        var (demand, asking, held) = (demand, asking, held)
+        demand.isKept = lifetime != nil
         if demand.isAtTrustedPlace {
             // What was typed elsewhere counts nowhere here, nor does what a program has in hand.
             asking.applicationPassword = nil

@@ -184,7 +184,7 @@ package struct ProofCollector {
             cancelTitle: asking.question.cancelTitle,
             fallbackTitle: typing?.attempt.offersFallback == false ? nil : fallbackTitle,
             isShownInFull: demand.isShownInFull, terms: proofs.isEmpty ? demand.terms : [],
-            termPlace: proofs.isEmpty ? demand.termPlace : nil)
+            termPlace: proofs.isEmpty ? demand.termPlace : nil, isKept: demand.isKept)
     }
 
     private var fallbackTitle: DisplayText? {

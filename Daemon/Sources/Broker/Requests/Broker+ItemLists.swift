@@ -21,17 +21,18 @@ extension Broker {
     }
 
     /// Lists one item. Its attributes are shown only if nobody has to prove anything for them. Attributes that a context's proof would
-    /// open are not shown, since each reading would count as a use of the proof.
+    /// open are not shown, since each reading would count as a use of the proof. Free attributes need no proof.
     ///
     /// - Returns: whether the item's class must still be open when the list is sent.
     func list(
         _ opener: ItemOpener, _ body: WireFindItemsRequest, _ proofs: ItemProofs, into page: inout ItemPageBuilder
     ) throws -> Bool {
         let lock = try proofs.lock(of: opener)
-        let attributes = body.returnsAttributes && lock == .open ? try opener.attributes() : nil
+        let isShown = lock != .closed && opener.showsAttributesUnproved
+        let attributes = body.returnsAttributes && isShown ? try opener.attributes() : nil
         page.list(
             opener.record, lock, attributes,
             strength: body.returnsAttributes ? proofs.strengths.label(of: opener) : nil)
-        return lock == .open
+        return isShown
     }
 }

@@ -17,7 +17,7 @@ import SecretMemory
 import Sessions
 import Vault
 
-/// Keychain items: adding, finding, updating, deleting.
+/// Keychain items: adding, finding, updating.
 extension Broker {
     // MARK: adding
 
@@ -131,6 +131,7 @@ extension Broker {
             let batch = try exchange.account.items.batch(
                 selection, from: begin, limit: limit, waitingAs: reader,
                 leavingOut: body.use.skipsProtected ? proofs.skips : nil)
+            if body.returnsData { try exchange.requireDataIsForProgram(of: batch.openers) }
             for opener in batch.openers {
                 if body.listsLocked {
                     if try list(opener, body, proofs, into: &page) { read.append(opener) }
@@ -202,6 +203,7 @@ extension Broker {
             return page.add(opener.record, nil, strength: nil, data: body.returnsData ? try opener.data(by: nil) : nil)
         }
         let attributes = try opener.attributes()
+        if body.returnsData { try exchange.requireDataIsForProgram(of: opener.record, attributes) }
         guard selection.admits(attributes) else { return }
         let shown = body.returnsAttributes ? attributes : nil
         let special = importedSSHKey(opener.record, attributes, body, exchange)
@@ -252,13 +254,17 @@ extension Broker {
         let openers = try exchange.account.items.all(selection, waitingAs: reader, countedBy: share)
         guard let itemClass = openers.first?.record.itemClass else { throw ItemStore.notFound }
         var attributes = try ItemAttributes(body.attributes, of: itemClass)
-        try attributes.prepareForUpdating(groups: AccessGroups(exchange.accessGroups))
+        try attributes.prepareForUpdating(itemClass, groups: AccessGroups(exchange.accessGroups))
+        try Self.requireReplaceable(body, of: itemClass)
         attributes.shownAccessControl = try Self.shown(body.shownAccessControl)
         let accessControl =
             body.accessControl.isEmpty ? nil : try AccessControl(canonicalBytes: Array(body.accessControl))
         if let accessControl {
             try exchange.account.requireUsable(accessControl)
             try ItemStore.requireStorable(accessControl)
+        }
+        if body.replacesData || accessControl != nil || attributes.concernsPrograms {
+            try exchange.requireMayKeep(openers.map(\.record))
         }
         let proofs = ItemProofs(of: self, for: body.use, to: .change, exchange)
         proofs.candidates = ItemProofs.Candidates(knownName: selection.knownName) { try openers.forEach($0) }
@@ -271,7 +277,8 @@ extension Broker {
         let password = try accessControl.flatMap { try newItemPassword(for: $0, name, proofs, exchange) }
         let change = ItemChange(
             attributes: attributes, accessControl: accessControl,
-            data: body.replacesData ? SecretBytes(copying: exchange.request.tail) : nil, applicationPassword: password)
+            data: body.replacesData ? SecretBytes(copying: exchange.request.tail) : nil, applicationPassword: password,
+            replacingFreeAttributes: body.replacesFreeAttributes)
         try exchange.verifyCaller()
         let event = exchange.event(object: openers.map(\.record).logName)
         let count = try changingItems(
@@ -297,46 +304,6 @@ extension Broker {
             throw ItemStore.changed
         }
         return target
-    }
-
-    // MARK: deleting
-
-    func deleteItems(_ body: WireDeleteItemsRequest, _ exchange: Exchange) throws -> Reply {
-        // Once, so that what is found and which keys go along is decided for one and the same caller.
-        let groups = exchange.accessGroups
-        guard body.also.count < ItemRequestLimits.deletionQueryCount else {
-            throw Refusal(
-                .tooLarge, "One request deletes by at most \(ItemRequestLimits.deletionQueryCount) queries.",
-                cause: "item.query-count")
-        }
-        let selections = try ([body.query] + body.also).map {
-            try Self.withoutHost(VisibleItems($0, groups: groups, digests: exchange.account.items.digests))
-        }
-        try exchange.verifyCaller()
-        let deleted = try delete(selections, groups: AccessGroups(groups), exchange)
-        exchange.trail.end(exchange.event(object: deleted.name)) {
-            for key in deleted.keys { sessions.endGrants(on: key, of: exchange.account) }
-            for item in deleted.items { exchange.account.leases.lose(item, because: .objectRemoved) }
-        }
-        for key in deleted.keys { exchange.trail.note(exchange.event("key-remove", object: "\(key)")) }
-        return Reply(.done(.with { $0.count = UInt32(clamping: deleted.count) }))
-    }
-
-    private func delete(
-        _ selections: [VisibleItems], groups: AccessGroups, _ exchange: Exchange
-    ) throws -> ItemStore.Deletion {
-        let account = exchange.account
-        do {
-            return try account.changing.withSharedLock {
-                try exchange.cancellation?.checkUnlessLocked()
-                return try account.items.delete(selections, groups: groups, withKeys: false)
-            }
-        } catch is ItemStore.KeysGoAlong {
-            return try account.changing.withLock {
-                try exchange.cancellation?.checkUnlessLocked()
-                return try account.items.delete(selections, groups: groups, withKeys: true)
-            }
-        }
     }
 
     // MARK: shared

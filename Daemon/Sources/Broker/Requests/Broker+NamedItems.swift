@@ -86,6 +86,7 @@ extension Broker {
         of selections: [VisibleItems], _ body: WireFindItemsRequest, _ proofs: ItemProofs, _ exchange: Exchange
     ) throws -> Reply {
         let items = Self.inOrderOfAsking(try Self.find(selections, exchange))
+        if body.returnsData { try exchange.requireDataIsForProgram(of: items.map(\.opener)) }
         var page = ItemPageBuilder()
         for item in items { try read(item.opener, item.selection, body, proofs, exchange, into: &page) }
         return try release(page, of: items.map(\.opener), next: 0, proofs, exchange)

@@ -111,7 +111,8 @@ extension ItemStore {
                 try isOfPresentKeys(record.wrap)
             else { return nil }
             return ItemDescription(
-                index: digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID),
+                index: digests.index(
+                    of: attributes, itemClass: record.itemClass, id: record.id, keyID: record.keyID),
                 created: created,
                 modified: modified)
         } catch let refusal as Refusal where refusal == Refusal.locked { throw refusal } catch { return nil }

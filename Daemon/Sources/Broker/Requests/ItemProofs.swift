@@ -17,7 +17,7 @@ import Vault
 final class ItemProofs {
     /// What the request does with items, as the prompt shows it.
     enum Purpose: String {
-        case add, read, change
+        case add, read, change, delete
     }
 
     /// All items of the request; a question names those of them that its answer opens.
@@ -70,10 +70,11 @@ final class ItemProofs {
     // MARK: leaving out
 
     /// Whether to leave the item out because it would ask: its class is closed, or the context's factors do not satisfy its
-    /// rule. An item that stands for a key is not left out: before a program destroys a key, it must know that the item is
-    /// there.
+    /// rule. So is one whose data is for other programs. An item that stands for a key is not left out: before a program destroys a
+    /// key, it must know that the item is there.
     func skips(_ opener: ItemOpener) throws -> Bool {
         guard use.skipsProtected else { return false }
+        if returnsData, !exchange.isForProgram(opener.record) { return true }
         if opener.record.keyID == nil, try opener.closedClass != nil { return true }
         return try opener.isProtected && !isHeld(opener) && !hasLease(opener)
     }
@@ -328,6 +329,7 @@ final class ItemProofs {
     ///
     /// - Parameter subject: the item that is to be opened; nil for a new one.
     func asking(for subject: LimitedSubject? = nil) throws -> Asking {
+        guard !use.withholdsQuestion || exchange.cancellation == nil else { throw Refusal.questionNeeded }
         var asking = try exchange.asking(use.question.map(QuestionStyle.init) ?? .askingNobody)
         // The password that the program gave the context beforehand.
         asking.applicationPassword = try context()?.applicationPassword(for: subject)

@@ -49,6 +49,7 @@ struct ItemsInQuestion {
             case .internetPassword: "internet password"
             case .key: "key"
             case .certificate: "certificate"
+            case .freeform: "secret"
             }
         return "locked \(noun) \("\(record.id)".prefix(8))"
     }

@@ -67,24 +67,33 @@ package struct ItemAttributes: Equatable, Sendable {
     package init(_ attributes: [WireAttribute], of itemClass: ItemClass) throws(Refusal) {
         guard attributes.count <= ItemRequestLimits.attributeCount else {
             throw Refusal(
-                .tooLarge, "The item has too many attributes; it may have \(ItemRequestLimits.attributeCount).",
+                .tooLarge, "The request has too many attributes; it may have \(ItemRequestLimits.attributeCount).",
                 cause: "item.size")
         }
-        for attribute in attributes {
-            guard let kind = itemClass.attributes[attribute.key] else {
-                throw Self.noSuchAttribute(attribute.key, of: itemClass)
-            }
-            guard let value = AttributeValue(attribute.value), value.fits(kind) else {
-                throw Refusal(
-                    .invalidParameter, "The value of the attribute \(attribute.key) has the wrong type.",
-                    cause: "item.value")
-            }
-            guard values.updateValue(value, forKey: attribute.key) == nil else {
-                throw Refusal(
-                    .invalidParameter, "The attribute \(attribute.key) is given twice.", cause: "item.attribute")
-            }
-        }
+        try self.init(ofItem: attributes, of: itemClass)
+    }
+
+    /// The same for all attributes of an item, which may be more than those of a request.
+    init(ofItem attributes: [WireAttribute], of itemClass: ItemClass) throws(Refusal) {
+        for attribute in attributes { try take(attribute, of: itemClass) }
         try requireSize()
+    }
+
+    private mutating func take(_ attribute: WireAttribute, of itemClass: ItemClass) throws(Refusal) {
+        guard let kind = itemClass.kind(of: attribute.key) else {
+            throw Self.noSuchAttribute(attribute.key, of: itemClass)
+        }
+        let isFree = FreeAttribute.isKey(attribute.key)
+        if isFree { try FreeAttribute.requireName(in: attribute.key) }
+        // A name that a program chose is not repeated.
+        let name = isFree ? "a free attribute" : "the attribute \(attribute.key)"
+        guard let value = AttributeValue(attribute.value), value.fits(kind) else {
+            throw Refusal(.invalidParameter, "The value of \(name) has the wrong type.", cause: "item.value")
+        }
+        // Two names that differ only in how their letters are put together count as one: programs would take them for one.
+        guard values.updateValue(value, forKey: attribute.key) == nil else {
+            throw Refusal(.invalidParameter, "The request gives \(name) twice.", cause: "item.attribute")
+        }
     }
 
     /// Names the attribute if it is named as attributes are; nothing else that a program sent is repeated.
@@ -95,9 +104,29 @@ package struct ItemAttributes: Equatable, Sendable {
             cause: "item.attribute")
     }
 
-    /// Throws `tooLarge` unless an item with these attributes can be shown in one message.
+    /// Puts the attributes of a change in the place of former ones.
+    mutating func change(by change: borrowing ItemChange) {
+        if change.replacesFreeAttributes { values = values.filter { !FreeAttribute.isKey($0.key) } }
+        for (key, value) in change.attributes.values {
+            // Of two keys that look the same a dictionary keeps the former one.
+            values[key] = nil
+            values[key] = value
+        }
+        dropEmptyPrograms()
+    }
+
+    /// Throws `tooLarge` unless an item with these attributes can be shown in one message, and listed with all of its terms.
     package func requireSize() throws(Refusal) {
-        guard values.values.reduce(0, { $0 + $1.comparedBytes.count }) <= ItemRequestLimits.attributeByteCount else {
+        let freeKeys = values.keys.filter(FreeAttribute.isKey)
+        guard freeKeys.count <= ItemRequestLimits.freeAttributeCount else {
+            throw Refusal(
+                .tooLarge,
+                "The item has too many free attributes; it may have \(ItemRequestLimits.freeAttributeCount).",
+                cause: "item.size")
+        }
+        let keyByteCount = freeKeys.reduce(0) { $0 + $1.utf8.count }
+        let byteCount = values.values.reduce(keyByteCount) { $0 + $1.comparedBytes.count }
+        guard byteCount <= ItemRequestLimits.attributeByteCount else {
             throw Refusal(
                 .tooLarge,
                 "The item's attributes are too large; together they may have "
@@ -126,15 +155,16 @@ package struct ItemAttributes: Equatable, Sendable {
 
 // MARK: - The encrypted form
 
-/// version (1) || count (1) || by name: name (4), kind (1), length (4), value || length (4), access control as shown.
+/// version (1) || count (1) || by name: name, kind (1), length (4), value || length (4), access control as shown.
+///
+/// In version 1 a name has four bytes. In version 2, for items with free attributes, its length stands before it in two bytes.
 extension ItemAttributes {
-    private static let formatVersion: UInt8 = 1
-
-    var encoded: Data {
+    func encoded(of itemClass: ItemClass) -> Data {
+        let version = RecordVersion(itemClass)
         var writer = CanonicalWriter(capacity: 512)
-        writer.write(Self.formatVersion)
+        writer.write(version.rawValue)
         writer.write(UInt8(values.count))
-        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+        for (name, value) in values.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
             let (kind, bytes): (UInt8, [UInt8]) =
                 switch value {
                 case .data(let data): (1, Array(data))
@@ -142,7 +172,7 @@ extension ItemAttributes {
                 case .number(let number): (3, number.littleEndianBytes)
                 case .date(let date): (4, date.bitPattern.littleEndianBytes)
                 }
-            writer.write(fixed: name.utf8)
+            version.write(name, to: &writer)
             writer.write(kind)
             writer.write(bytes, length: UInt32.self)
         }
@@ -151,12 +181,13 @@ extension ItemAttributes {
     }
 
     /// Reads the decrypted bytes; a store that verifies holds no other form.
-    package init(encoded: Data) throws {
+    package init(encoded: Data, of itemClass: ItemClass) throws {
         self.init()
+        let version = RecordVersion(itemClass)
         var reader = CanonicalReader(Array(encoded))
-        guard try reader.read(UInt8.self) == Self.formatVersion else { throw CanonicalEncodingError.truncated }
+        guard try reader.read(UInt8.self) == version.rawValue else { throw CanonicalEncodingError.truncated }
         for _ in 0..<(try reader.read(UInt8.self)) {
-            let name = String(decoding: try reader.read(fixed: 4), as: UTF8.self)
+            let name = try version.readName(from: &reader)
             let kind = try reader.read(UInt8.self)
             values[name] = try Self.value(kind, try reader.read(length: UInt32.self))
         }
@@ -175,6 +206,28 @@ extension ItemAttributes {
             let word = bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             return kind == 3 ? .number(Int64(bitPattern: word)) : .date(Double(bitPattern: word))
         default: throw CanonicalEncodingError.truncated
+        }
+    }
+}
+
+/// The version of an encrypted record, which follows from the item's class.
+private enum RecordVersion: UInt8 {
+    case fixedNames = 1
+    case countedNames = 2
+
+    init(_ itemClass: ItemClass) { self = itemClass.hasFreeAttributes ? .countedNames : .fixedNames }
+
+    func write(_ name: String, to writer: inout CanonicalWriter) {
+        switch self {
+        case .fixedNames: writer.write(fixed: name.utf8)
+        case .countedNames: writer.write(name.utf8, length: UInt16.self)
+        }
+    }
+
+    func readName(from reader: inout CanonicalReader) throws(CanonicalEncodingError) -> String {
+        switch self {
+        case .fixedNames: String(decoding: try reader.read(fixed: 4), as: UTF8.self)
+        case .countedNames: try reader.readText(length: UInt16.self)
         }
     }
 }

@@ -36,15 +36,18 @@ package struct ItemChange: ~Copyable {
     package let accessControl: AccessControl?
     package let data: SecretBytes?
     package let applicationPassword: ApplicationPassword?
+    /// Whether the free attributes take the place of all that an item has.
+    let replacesFreeAttributes: Bool
 
     package init(
         attributes: ItemAttributes, accessControl: AccessControl?, data: consuming SecretBytes?,
-        applicationPassword: consuming ApplicationPassword?
+        applicationPassword: consuming ApplicationPassword?, replacingFreeAttributes: Bool = false
     ) {
         self.attributes = attributes
         self.accessControl = accessControl
         self.data = data
         self.applicationPassword = applicationPassword
+        replacesFreeAttributes = replacingFreeAttributes
     }
 
     package var replacesData: Bool {
@@ -68,6 +71,12 @@ extension ItemAttributes {
         as itemClass: ItemClass, given: Data, isForKey: Bool, groups: AccessGroups, now: Double
     ) throws -> AccessControl {
         try dropWhatIsTheStores()
+        guard !isForKey || !itemClass.hasFreeAttributes else {
+            throw Refusal(
+                .invalidParameter, "An item with free attributes cannot stand for a key.", cause: "item.key")
+        }
+        if itemClass.hasFreeAttributes { self["kind"] = self["kind"] ?? .number(0) }
+        dropEmptyPrograms()
         self["agrp"] = .text(try groups.home(text("agrp").map { ExactName($0) }).text)
         self["sync"] = .number(try synchronizable(default: 0))
         self["cdat"] = .date(now)
@@ -78,10 +87,27 @@ extension ItemAttributes {
             ?? itemClass.defaultAccessibility
         self["pdmn"] = .text(accessibility.rawValue)
         try requireSize()
-        guard let accessControl else { return try AccessControl(ofUnrestrictedItem: accessibility.availability) }
+        try requireFreeform(itemClass)
+        guard let accessControl else {
+            let unrestricted = try AccessControl(ofUnrestrictedItem: accessibility.availability)
+            try requireRuleForPrograms(unrestricted)
+            return unrestricted
+        }
         if !isForKey { try Self.require(accessControl, accessibility) }
         try requireSynchronizable(accessControl, isForKey: isForKey)
+        try requireRuleForPrograms(accessControl)
         return accessControl
+    }
+
+    /// Throws unless the attributes that only items with free ones have are possible.
+    func requireFreeform(_ itemClass: ItemClass) throws(Refusal) {
+        guard itemClass.hasFreeAttributes else { return }
+        switch self["kind"] {
+        case nil: break
+        case .number(let number)? where 0...1 ~= number: break
+        default: throw Refusal(.invalidParameter, "The kind of an item must be 0 or 1.", cause: "item.kind")
+        }
+        try programs?.requireKnowable()
     }
 
     /// The accessibility that is named, if one is.
@@ -132,8 +158,14 @@ extension ItemAttributes {
         self["tomb"] = nil
     }
 
+    /// Whether an update with these attributes moves the item away from where its programs find it, or gives it to others: what another
+    /// program may no more do than replace the data.
+    package var concernsPrograms: Bool {
+        [ItemPrograms.attribute, "agrp", "pdmn"].contains { self[$0] != nil }
+    }
+
     /// Checks the parts of an update that do not depend on the item.
-    package mutating func prepareForUpdating(groups: AccessGroups) throws(Refusal) {
+    package mutating func prepareForUpdating(_ itemClass: ItemClass, groups: AccessGroups) throws(Refusal) {
         // The store says when something was made and changed; the user's view is not an item's to choose.
         for name in ["cdat", "mdat", "musr"] { self[name] = nil }
         try dropWhatIsTheStores()
@@ -143,5 +175,6 @@ extension ItemAttributes {
         if let group = text("agrp") { try groups.require(ExactName(group)) }
         _ = try synchronizable(default: 0)
         _ = try accessibility
+        try requireFreeform(itemClass)
     }
 }

@@ -36,8 +36,9 @@ package final class ItemOpener {
         self.slots = try SlotAccess(slots, header: header, ring: ring, stretching: stretching) {
             let current = try current()
             // Slots that were wrapped again open the same data. Slots of other data or of another rule belong to
-            // another item.
+            // another item, and an item with other attributes may be for other programs by now.
             guard current.payload == record.payload, current.accessControl == record.accessControl,
+                !record.itemClass.hasFreeAttributes || current.index == record.index,
                 case .slots(let slots)? = current.wrap
             else { throw ItemStore.changed }
             return try KeySlot.decode(slots)
@@ -47,6 +48,10 @@ package final class ItemOpener {
     /// Whether something must be proved before the item is read. An item that stands for a key shows its attributes without:
     /// the rule is asked for by the key's operations.
     package var isProtected: Bool { record.keyID == nil && accessControl[.read] != .unrestricted }
+
+    /// Whether a list shows the attributes while the item's class is open, without the proof that the data needs. The Secret Service
+    /// shows what its programs search by, and protects the secret.
+    package var showsAttributesUnproved: Bool { !isProtected || record.itemClass.hasFreeAttributes }
 
     /// The class that the passcode must open before attributes or data can be read; nil when all that is needed is open.
     package var closedClass: AvailabilityClass? {
@@ -90,7 +95,8 @@ package final class ItemOpener {
     package func attributes() throws -> ItemAttributes {
         try ItemAttributes(
             encoded: ItemCipher.openAttributes(
-                record.attributes, with: ring.openHalf(try ItemCipher.key(of: record.attributes).role), header: header))
+                record.attributes, with: ring.openHalf(try ItemCipher.key(of: record.attributes).role), header: header),
+            of: record.itemClass)
     }
 
     /// Throws `locked` unless the item's class is open.

@@ -4,10 +4,19 @@ import OstiaryMessages
 package enum ItemRequestLimits {
     /// The data of one item: what one frame's tail carries.
     package static let dataByteCount = WireLimits.tailByteCount
-    /// All attribute values of one item or query together: an item, shown again, must fit into a message.
+    /// All attribute values of one item or query together, with the keys of free attributes: an item, shown again, must fit into a
+    /// message.
     static let attributeByteCount = 64 * 1024
-    /// More than any class has.
+    /// Attributes of one request: more than any class has beside free ones.
     static let attributeCount = 64
+    /// Free attributes of one item, which updates add to. Each costs a term, and a leaf of the store's list has room for 255 of an item.
+    static let freeAttributeCount = 64
+    /// The name of a free attribute, in UTF-8: longer than any that a program of the Secret Service uses.
+    static let freeNameByteCount = 1024
+    /// Programs that one item is for. Each costs a term, too.
+    static let programCount = 16
+    /// The name of one of them, in UTF-8: no path of Linux is longer.
+    static let programByteCount = 4096
     /// An access control of an item or key as the program gave it: a short serialized dictionary.
     package static let shownAccessControlByteCount = 4 * 1024
     /// All that one update changes: it is made as a whole, and held in memory until then.

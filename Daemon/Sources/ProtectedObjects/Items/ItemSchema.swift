@@ -15,7 +15,7 @@ enum AttributeKind: Sendable {
 }
 
 /// Which attributes each class has, and which of them make an item unique: `Documentation/formats/items.md`. The names are
-/// Apple's four-letter ones.
+/// Apple's four-letter ones, and others of four letters for what Apple does not have.
 extension ItemClass {
     var attributes: [String: AttributeKind] {
         switch self {
@@ -23,19 +23,29 @@ extension ItemClass {
         case .internetPassword: Self.ofInternetPasswords
         case .key: Self.ofKeys
         case .certificate: Self.ofCertificates
+        case .freeform: Self.ofFreeforms
         }
     }
 
+    /// Whether the items have free attributes, too.
+    var hasFreeAttributes: Bool { self == .freeform }
+
+    /// The kind of an attribute's values; nil for an attribute that the class does not have.
+    func kind(of key: String) -> AttributeKind? {
+        FreeAttribute.isKey(key) ? (hasFreeAttributes ? .string : nil) : attributes[key]
+    }
+
     /// The attributes that make an item unique, in the order of the digest: no two items may have the same values for
-    /// all of them.
-    var uniqueAttributes: [String] {
-        let own: [String] =
-            switch self {
-            case .genericPassword: ["acct", "svce"]
-            case .internetPassword: ["acct", "sdmn", "srvr", "ptcl", "atyp", "port", "path"]
-            case .key: ["kcls", "klbl", "atag", "crtr", "type", "bsiz", "esiz", "sdat", "edat"]
-            case .certificate: ["ctyp", "issr", "slnr"]
-            }
+    /// all of them. Nil where several items may have the same values for everything.
+    var uniqueAttributes: [String]? {
+        let own: [String]
+        switch self {
+        case .genericPassword: own = ["acct", "svce"]
+        case .internetPassword: own = ["acct", "sdmn", "srvr", "ptcl", "atyp", "port", "path"]
+        case .key: own = ["kcls", "klbl", "atag", "crtr", "type", "bsiz", "esiz", "sdat", "edat"]
+        case .certificate: own = ["ctyp", "issr", "slnr"]
+        case .freeform: return nil
+        }
         return own + ["agrp", "sync", "vwht", "tkid", "musr", "ggrp"]
     }
 
@@ -73,6 +83,9 @@ extension ItemClass {
     private static let ofCertificates = with(
         ["ctyp": .number, "cenc": .number, "subj": .data, "issr": .data, "slnr": .data, "skid": .data, "pkhh": .data],
         [:])
+
+    private static let ofFreeforms = with(
+        ["coll": .blob, "mime": .blob, "kind": .number, ItemPrograms.attribute: .string], [:])
 
     private static func with(
         _ one: [String: AttributeKind], _ other: [String: AttributeKind]

@@ -23,7 +23,7 @@ extension ItemStore {
             let half = try Self.half(sealing: record.attributes, among: halves)
         else { return nil }
         let attributes = try ItemAttributes(
-            encoded: ItemCipher.openAttributes(record.attributes, with: half, header: header))
+            encoded: ItemCipher.openAttributes(record.attributes, with: half, header: header), of: record.itemClass)
         let data: SecretBytes? =
             switch record.payload {
             case .some(let payload): try PayloadCipher.open(payload, accessSecret: secret.bytes, header: header)

@@ -21,30 +21,55 @@ extension ItemStore {
     /// An item that is to be deleted stands for a key, and no key may be destroyed at this moment. Nothing was deleted.
     package struct KeysGoAlong: Error {}
 
+    /// A proof comes before the deletion of one of the items, and it was not given. Nothing was deleted.
+    package struct ProofNeeded: Error {}
+
     /// Deletes every item of all selections in one step, locked and unreadable ones too; nothing when one of the selections
     /// is empty. With the last item that stands for a key goes the key, if it belongs to `groups`: a program that sees an
     /// item of another's key deletes the item alone. Works on a full disk.
     ///
-    /// - Parameter mayDestroyKeys: whether nothing else that concerns keys goes on.
-    /// - Throws: ``KeysGoAlong`` if an item stands for a key and keys must stay.
+    /// - Parameters:
+    ///   - client: the client that a door deletes for; nil for a program that deletes for itself. Items that are for other programs than the
+    ///     client stay.
+    ///   - proved: the items that were proved before.
+    ///   - mayDestroyKeys: whether nothing else that concerns keys goes on.
+    /// - Throws: ``KeysGoAlong`` if an item stands for a key and keys must stay; ``ProofNeeded``, where nothing else speaks against it.
     package func delete(
-        _ selections: [VisibleItems], groups: AccessGroups, withKeys mayDestroyKeys: Bool
+        _ selections: [VisibleItems], groups: AccessGroups, for client: LeaseQuery.Program?, proved: ProvedItems,
+        withKeys mayDestroyKeys: Bool
     ) throws -> Deletion {
         var keys: [VaultID] = []
         let matches = try vault.write("item.delete", usingReserve: true) { writer in
             keys = []
             let matches = try self.matches(of: selections, in: writer)
-            for match in matches {
-                let record = try readable(match.id, in: writer)
-                if let record { try Self.requireDeletable(record) }
-                guard mayDestroyKeys || record?.keyID == nil else { throw KeysGoAlong() }
-                try writer.removeItem(match.id, owner: owner)
-                if let key = record?.keyID, try removeKey(key, groups, in: writer) { keys.append(key) }
+            if let client, !matches.allSatisfy({ digests.isFor(client, $0.itemClass, $0.index) }) {
+                throw Self.ofOtherProgram
             }
+            let keysOfItems = try requireDeletable(matches, proved, withKeys: mayDestroyKeys, in: writer)
+            for match in matches { try writer.removeItem(match.id, owner: owner) }
+            for key in keysOfItems where try removeKey(key, groups, in: writer) { keys.append(key) }
             return matches
         }
         eraser.erase()
         return Deletion(count: matches.count, name: matches.logName, items: matches.map(\.id), keys: keys)
+    }
+
+    /// Throws unless all of the items may be deleted; returns the keys that they stand for.
+    private func requireDeletable(
+        _ matches: [ItemMatch], _ proved: ProvedItems, withKeys mayDestroyKeys: Bool, in reader: VaultReader
+    ) throws -> [VaultID] {
+        var (keys, isProved): ([VaultID], Bool) = ([], true)
+        for match in matches {
+            let record = try readable(match.id, in: reader)
+            if let record { try Self.requireDeletable(record) }
+            if let key = record?.keyID {
+                guard mayDestroyKeys else { throw KeysGoAlong() }
+                keys.append(key)
+            }
+            if try !proved.covers(match, record) { isProved = false }
+        }
+        guard isProved else { throw ProofNeeded() }
+        return keys
     }
 
     /// What the selections hold, each item once.

@@ -40,18 +40,20 @@ extension ItemStore {
     private func updated(_ target: Target, _ change: borrowing ItemChange, now: Double) throws -> ItemRecord {
         let opener = target.opener
         var (record, attributes) = (opener.record, try opener.attributes())
-        for (name, value) in change.attributes.values { attributes[name] = value }
+        attributes.change(by: change)
         attributes["mdat"] = .date(now)
         try attributes.requireSize()
         let accessControl = try Self.accessControl(of: opener, change, &attributes)
         try attributes.requireSynchronizable(accessControl, isForKey: record.keyID != nil)
+        try attributes.requireRuleForPrograms(accessControl)
         record.accessControl = Data(accessControl.canonicalBytes)
         let header = SlotHeader(
             of: record.id, owner: owner, accessControl: accessControl, encoded: record.accessControl,
             storeID: vault.storeID)
         try rewrap(&record, target, accessControl, header, change)
-        record.attributes = try sealed(attributes, header)
-        record.index = digests.index(of: attributes, itemClass: record.itemClass, keyID: record.keyID)
+        record.attributes = try sealed(attributes, of: record.itemClass, header)
+        record.index = digests.index(
+            of: attributes, itemClass: record.itemClass, id: record.id, keyID: record.keyID)
         record.generation += 1
         return record
     }

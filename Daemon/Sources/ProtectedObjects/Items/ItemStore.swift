@@ -44,6 +44,12 @@ package struct ItemStore: Sendable {
     package static let duplicate = Refusal(
         .duplicate, "An item with the same identifying attributes exists already.", cause: "item.duplicate")
 
+    /// It does not say for which ones.
+    package static let ofOtherProgram = Refusal(
+        .operationNotPermitted,
+        "The item is for other programs than the one that asks. Use one of those, or name others with `ostiary secrets rule --only`.",
+        cause: "item.other-program")
+
     package static let changed = Refusal(
         .systemCancel, "The item was changed meanwhile; try again.", cause: "item.changed")
 
@@ -67,9 +73,9 @@ package struct ItemStore: Sendable {
         }
         let record = ItemRecord(
             id: id, owner: owner, itemClass: draft.itemClass, suite: Self.suite,
-            attributes: try sealed(draft.attributes, header), accessControl: accessControl, wrap: wrap,
-            payload: payload, keyID: draft.keyID,
-            index: digests.index(of: draft.attributes, itemClass: draft.itemClass, keyID: draft.keyID))
+            attributes: try sealed(draft.attributes, of: draft.itemClass, header), accessControl: accessControl,
+            wrap: wrap, payload: payload, keyID: draft.keyID,
+            index: digests.index(of: draft.attributes, itemClass: draft.itemClass, id: id, keyID: draft.keyID))
         try Self.explained {
             try vault.write("item.add") { writer in
                 try share.keeping(of: owner, in: writer) {
@@ -84,11 +90,11 @@ package struct ItemStore: Sendable {
 
     private static let suite: UInt8 = 1
 
-    func sealed(_ attributes: ItemAttributes, _ header: SlotHeader) throws -> Data {
+    func sealed(_ attributes: ItemAttributes, of itemClass: ItemClass, _ header: SlotHeader) throws -> Data {
         // The access control of a key's item is the key's, so the accessibility says under which class attributes lie.
         let availability = try attributes.accessibility?.availability ?? header.availability
         return try ItemCipher.sealAttributes(
-            attributes.encoded, under: ring.openHalf(.classKey(availability)), header: header)
+            attributes.encoded(of: itemClass), under: ring.openHalf(.classKey(availability)), header: header)
     }
 
     /// - Parameter enrolmentID: the enrolled set that the item is bound to already; nil for the one of now.
@@ -244,7 +250,7 @@ package struct ItemStore: Sendable {
     }
 
     /// Reads the items of a selection in pieces. While `body` runs, others use the lists.
-    private func forEachPiece<Piece>(
+    func forEachPiece<Piece>(
         _ selection: VisibleItems, from begin: UInt64, limit: Int, waitingAs requester: StretchRequester?,
         reading read: ([ItemMatch], VaultReader) throws -> Piece, lending body: (Piece) throws -> Void
     ) throws {

@@ -16,7 +16,7 @@ extension ItemDraft {
     package var transferred: [UInt8] {
         var writer = CanonicalWriter(capacity: 512)
         writer.write(fixed: itemClass.name.utf8)
-        writer.write(attributes.encoded, length: UInt32.self)
+        writer.write(attributes.encoded(of: itemClass), length: UInt32.self)
         writer.write(accessControl.canonicalBytes, length: UInt32.self)
         writer.write(flag: hasData)
         return writer.takeBytes()
@@ -51,6 +51,8 @@ extension ItemDraft {
         guard let accessibility = try read.attributes.accessibility else { throw malformed }
         try ItemAttributes.require(read.accessControl, accessibility)
         try read.attributes.requireSynchronizable(read.accessControl, isForKey: false)
+        try read.attributes.requireFreeform(read.itemClass)
+        try read.attributes.requireRuleForPrograms(read.accessControl)
         try ItemStore.requireStorable(read.accessControl)
         var plain: SecretBytes?
         if read.hasData { plain = SecretBytes(copying: data) }
@@ -67,8 +69,8 @@ extension ItemDraft {
         var reader = CanonicalReader(head)
         let name = String(decoding: try reader.read(fixed: 4), as: UTF8.self)
         guard let itemClass = ItemClass(name: name) else { throw malformed }
-        let encoded = try ItemAttributes(encoded: Data(try reader.read(length: UInt32.self)))
-        var attributes = try ItemAttributes(encoded.wire, of: itemClass)
+        let encoded = try ItemAttributes(encoded: Data(try reader.read(length: UInt32.self)), of: itemClass)
+        var attributes = try ItemAttributes(ofItem: encoded.wire, of: itemClass)
         attributes.shownAccessControl = encoded.shownAccessControl
         let accessControl = try AccessControl(canonicalBytes: try reader.read(length: UInt32.self))
         let flag = try reader.read(UInt8.self)

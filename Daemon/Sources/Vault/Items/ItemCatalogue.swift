@@ -27,7 +27,7 @@ final class ItemCatalogue: ListContent {
     private var entries: [Entry?] = []
     private var postings: [UInt64: Postings] = [:]
     /// The slots below this one are in ``postings``.
-    private var indexedCount = 0
+    private(set) var indexedCount = 0
     private var buckets: [[UInt32]]
     private(set) var count = 0
     private var changes: [Change] = []
@@ -108,7 +108,7 @@ final class ItemCatalogue: ListContent {
 
     /// Lends the slots to search, until `body` is false: the items from `query.begin` on that have the rarest of the required
     /// terms. Makes no list of them: a term may find nearly all items, of which a page takes few.
-    private func visitCandidates(for query: ItemQuery, _ body: (Int) -> Bool) {
+    func visitCandidates(for query: ItemQuery, _ body: (Int) -> Bool) {
         if let id = query.id {
             if let slot = slot(of: id) { _ = body(slot) }
             return

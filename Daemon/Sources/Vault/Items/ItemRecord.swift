@@ -6,6 +6,8 @@ public enum ItemClass: UInt8, CaseIterable, Sendable {
     case internetPassword = 2
     case key = 3
     case certificate = 4
+    /// Items with free attributes; any number of them may have the same ones.
+    case freeform = 5
 }
 
 /// How an item's access secret is wrapped; the vault never opens it.
@@ -63,7 +65,7 @@ public struct ItemIndex: Hashable, Sendable {
     /// One for each attribute and value, ascending.
     public let terms: [UInt64]
 
-    /// - Parameter terms: in any order, at most 255; no class has as many attributes.
+    /// - Parameter terms: in any order, at most 255; no item has as many attributes.
     public init(uniqueness: ItemDigest, terms: some Sequence<UInt64>) {
         self.uniqueness = uniqueness
         // Without a set, which costs ten times as much for the few terms of an item, also when the store's list is read.
@@ -133,6 +135,8 @@ public struct ItemMatch: Equatable, Sendable {
     public let itemClass: ItemClass
     /// Its place in the order of creation.
     public let sequence: UInt64
+    /// The digests that find it, whether its row can be read or not.
+    public let index: ItemIndex
 }
 
 /// The limits of the vault.

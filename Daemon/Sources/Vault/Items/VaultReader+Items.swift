@@ -84,7 +84,8 @@ extension VaultReader {
 
 extension ItemMatch {
     init(_ entry: ItemCatalogue.Entry) {
-        self.init(id: VaultID(entry.id), itemClass: entry.itemClass, sequence: entry.sequence)
+        self.init(
+            id: VaultID(entry.id), itemClass: entry.itemClass, sequence: entry.sequence, index: entry.index)
     }
 }
 

@@ -94,7 +94,7 @@ struct ItemRandomTests {
         func attributes(_ name: String) -> [WireAttribute] {
             let kinds = ItemClass(name: name)?.attributes ?? ["acct": .blob]
             let names = kinds.keys.filter { !["agrp", "pdmn", "sync"].contains($0) }.sorted()
-            let rare = ["agrp", "pdmn", "sync", "zzzz", "", "abcde", "\u{1F511}"]
+            let rare = ["agrp", "pdmn", "sync", "zzzz", "", "abcde", "\u{1F511}", ".", ".a", ".b", ".\u{1F511}"]
             return (0..<any([0, 1, 1, 1, 2, 3, 130])).map { _ in
                 let name = any([any(names), any(names), any(names), any(names), any(rare)])
                 return .with { ($0.key, $0.value) = (name, value(kinds[name])) }
@@ -102,7 +102,7 @@ struct ItemRandomTests {
         }
         func query() -> WireItemQuery {
             .with {
-                $0.itemClass = any(["genp", "inet", "keys", "cert", "idnt", "", "genp"])
+                $0.itemClass = any(["genp", "inet", "keys", "cert", "free", "idnt", "", "genp"])
                 $0.attributes = attributes($0.itemClass)
                 $0.synchronizable = any([.unspecified, .yes, .any, .UNRECOGNIZED(7)])
                 $0.itemID = any([Data(), Data(), Data(), Data(count: 16), Data([1])])
@@ -110,7 +110,7 @@ struct ItemRandomTests {
             }
         }
         func contents() throws -> [FoundItem] {
-            try ["genp", "inet", "keys", "cert"].flatMap { itemClass -> [FoundItem] in
+            try ["genp", "inet", "keys", "cert", "free"].flatMap { itemClass -> [FoundItem] in
                 do { return try client.findItems(TestClient.query(itemClass, synchronizable: .any)) } catch let refused
                     as Refused
                     where refused.code == .notFound
@@ -127,7 +127,7 @@ struct ItemRandomTests {
             let body: WireRequest.OneOf_Body = any([
                 .addItem(
                     .with {
-                        $0.itemClass = any(["genp", "inet", "keys", "cert", "x"])
+                        $0.itemClass = any(["genp", "inet", "keys", "cert", "free", "x"])
                         $0.attributes = attributes($0.itemClass)
                         $0.accessControl = any([
                             Data(), Data(), Data(), Data(), Data([1, 2]), Data((0..<40).map { UInt8($0) }),
@@ -141,8 +141,9 @@ struct ItemRandomTests {
                 .updateItems(
                     .with {
                         ($0.query, $0.attributes, $0.replacesData) = (
-                            query(), attributes(any(["genp", "inet"])), any([true, false])
+                            query(), attributes(any(["genp", "inet", "free"])), any([true, false])
                         )
+                        $0.replacesFreeAttributes = any([true, false, false])
                     }),
                 .deleteItems(.with { $0.query = query() }),
             ])

@@ -549,7 +549,8 @@ struct ItemTests {
         let items = fixture.account.items
         let selection = try VisibleItems(
             TestClient.query("keys"), groups: [ExactName(application)], digests: items.digests)
-        let deleted = try items.delete([selection], groups: AccessGroups(["com.example.shared"]), withKeys: true)
+        let deleted = try items.delete(
+            [selection], groups: AccessGroups(["com.example.shared"]), for: nil, proved: .none, withKeys: true)
         #expect(deleted.count == 1 && deleted.keys.isEmpty)
         #expect(try client.findKey(key).keyID == key)
         #expect(try refusal { _ = try client.findItems(TestClient.query("keys")) } == .notFound)

@@ -194,6 +194,8 @@ struct LeaseDecisionTests {
     @Test func `one that was given at a use is for that use's file, also before its own first use`() throws {
         let state = try Self.state(for: Self.file)
         #expect(Self.decision(state) == .permitted)
+        #expect(
+            Self.decision(Self.query(Self.stranger), state) == .refused(.otherProgram), "another name of the same file")
         let newer = ExecutedFile(device: 1, inode: 3)
         #expect(Self.decision(Self.query(file: newer), state) == .refused(.programChanged))
         let there = try Self.state(Self.scope(in: Self.window), for: Self.file)

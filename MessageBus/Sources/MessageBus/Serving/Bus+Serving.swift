@@ -24,33 +24,32 @@ extension Bus {
         return unsafe (true, BusMessage(owning: message))
     }
 
-    // MARK: names
+    // MARK: calls
 
-    /// Takes a well-known name, and does not wait until it is free. Nothing happens if the connection has it. Blocks for the answer
-    /// of the bus.
-    func requestName(_ name: String) throws(BusNameError) {
-        let result = unsafe sd_bus_request_name(bus, name, 0)
-        guard result < 0 else { return }
-        switch -result {
-        case EALREADY: return
-        case EEXIST: throw .taken
-        case EACCES, EPERM: throw .notAllowed
-        default: throw .failed(BusError("sd_bus_request_name", code: -result))
-        }
-    }
-
-    func releaseName(_ name: String) throws(BusError) {
-        try unsafe BusError.check(sd_bus_release_name(bus, name), "sd_bus_release_name")
+    /// Sends a call with the arguments that `write` writes, and waits for nothing.
+    func send(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, writing write: BusWriter.Writing
+    ) throws(BusError) -> PendingCall {
+        var made: OpaquePointer?
+        try unsafe BusError.check(
+            sd_bus_message_new_method_call(bus, &made, destination, path, interface, member), member)
+        guard let message = unsafe made else { throw BusError(member, code: ENOMEM) }
+        defer { unsafe sd_bus_message_unref(message) }
+        var writer = unsafe BusWriter(to: message)
+        do throws(BusFault) { try write(&writer) } catch { throw BusError(member, code: EINVAL) }
+        var number: UInt64 = 0
+        try unsafe BusError.check(sd_bus_send(bus, message, &number), member)
+        return PendingCall(member: member, number: number)
     }
 
     // MARK: answers
 
-    /// Answers a call. sd-bus refuses values of other types than those that the method returns.
-    func answer(_ call: BusMessage, _ write: BusWriter.Writing) throws(BusFault) {
+    /// Answers a call, with values of the types that the method returns and no others.
+    func answer(_ receipt: CallReceipt, _ write: BusWriter.Writing) throws(BusFault) {
         var made: OpaquePointer?
         try unsafe BusFault.check(
-            sd_bus_message_new_method_return(call.message, &made), "sd_bus_message_new_method_return")
-        try unsafe send(made, write)
+            sd_bus_message_new_method_return(receipt.call.message, &made), "sd_bus_message_new_method_return")
+        try unsafe send(made, write, types: receipt.outputs)
     }
 
     /// Answers a call with an error.
@@ -85,9 +84,11 @@ extension Bus {
 
     /// Writes and sends a message, and lets go of it.
     ///
-    /// - Parameter peer: the receiver's unique name; nil for all receivers.
+    /// - Parameters:
+    ///   - peer: the receiver's unique name; nil for all receivers.
+    ///   - types: those that the values must have; nil where sd-bus compares them.
     private func send(
-        _ message: OpaquePointer?, to peer: String? = nil, _ write: BusWriter.Writing
+        _ message: OpaquePointer?, to peer: String? = nil, _ write: BusWriter.Writing, types: String? = nil
     ) throws(BusFault) {
         defer { unsafe sd_bus_message_unref(message) }
         guard let message = unsafe message else { throw BusFault(BusError("sd_bus_message_new", code: ENOMEM)) }
@@ -96,6 +97,47 @@ extension Bus {
         }
         var writer = unsafe BusWriter(to: message)
         try write(&writer)
+        if let types {
+            let written = unsafe sd_bus_message_get_signature(message, 1).map { unsafe String(cString: $0) }
+            guard written == types else { throw BusFault(BusError("sd_bus_send", code: ENOMSG)) }
+        }
         try unsafe BusFault.check(sd_bus_send(bus, message, nil), "sd_bus_send")
+    }
+}
+
+extension BusDriver {
+    /// The flag of `RequestName` and the results of this and of `ReleaseName` (D-Bus specification, "Message Bus Messages").
+    static let doNotQueue: UInt32 = 4
+    static let isOwner: UInt32 = 1
+    static let isOwnerAlready: UInt32 = 4
+    static let isReleased: UInt32 = 1
+}
+
+/// What is needed to answer a call. Its arguments and descriptors are not: they are let go when its handler has read them.
+struct CallReceipt {
+    /// A call without arguments, of the same sender and number.
+    let call: BusMessage
+    /// The types of the answer's values.
+    let outputs: String
+
+    init(for arrival: Arrival, on bus: Bus) throws(BusError) {
+        let original = arrival.message
+        var made: OpaquePointer?
+        try unsafe BusError.check(
+            sd_bus_message_new_method_call(bus.bus, &made, nil, BusDriver.path, nil, "Receipt"),
+            "sd_bus_message_new_method_call")
+        guard let made = unsafe made else { throw BusError("sd_bus_message_new_method_call", code: ENOMEM) }
+        let message = unsafe BusMessage(owning: made)
+        try unsafe BusError.check(
+            sd_bus_message_set_sender(message.message, original.sender), "sd_bus_message_set_sender")
+        let isAwaited = unsafe sd_bus_message_get_expect_reply(original.message)
+        try unsafe BusError.check(
+            sd_bus_message_set_expect_reply(message.message, isAwaited), "sd_bus_message_set_expect_reply")
+        // The answer's memory is wiped then, as the call's is.
+        try unsafe BusError.check(sd_bus_message_sensitive(message.message), "sd_bus_message_sensitive")
+        var number: UInt64 = 0
+        try unsafe BusError.check(sd_bus_message_get_cookie(original.message, &number), "sd_bus_message_get_cookie")
+        try unsafe BusError.check(sd_bus_message_seal(message.message, number, 0), "sd_bus_message_seal")
+        (call, outputs) = (message, arrival.outputs)
     }
 }

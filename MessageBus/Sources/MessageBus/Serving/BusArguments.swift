@@ -1,4 +1,5 @@
-public import SecretMemory
+public import SecretBuffers
+public import UnixSocket
 
 /// The arguments of a call, read one after the other. It lives as long as the handler runs.
 ///
@@ -6,12 +7,17 @@ public import SecretMemory
 /// ``ServingLimits/argumentByteCount``. Nothing here follows a caller's nesting by itself.
 public struct BusArguments: ~Copyable {
     private let message: BusMessage
+    private let limit: Int
     private var bytesLeft: Int
+    private var descriptorsLeft: Int
 
-    init(_ message: BusMessage, byteCount: Int) {
+    init(_ message: BusMessage, byteCount: Int, descriptorCount: Int = 0) {
         self.message = message
-        bytesLeft = byteCount
+        (limit, bytesLeft, descriptorsLeft) = (byteCount, byteCount, descriptorCount)
     }
+
+    /// What was read until now, as it counts against the limit.
+    var byteCount: Int { limit - bytesLeft }
 
     // MARK: single values
 
@@ -22,7 +28,8 @@ public struct BusArguments: ~Copyable {
     public mutating func readObjectPath() throws(BusFault) -> String { try readText(.objectPath) }
 
     private mutating func readText(_ type: BusMessage.Text) throws(BusFault) -> String {
-        let text = try read { (message) throws(BusError) in try message.readText(type) }
+        let limit = bytesLeft
+        let text = try read { (message) throws(BusError) in try message.readText(type, atMost: limit) }
         try spend(text.utf8.count)
         return text
     }
@@ -56,9 +63,38 @@ public struct BusArguments: ~Copyable {
         return secret
     }
 
-    /// Passes over values of these types.
-    public mutating func skip(_ types: String) throws(BusFault) {
-        try read { (message) throws(BusError) in try message.skip(types) }
+    /// Reads a file descriptor (`h`), as one of this process's own. A call brings as many as ``ServingLimits/descriptorsOfCall``.
+    public mutating func readDescriptor() throws(BusFault) -> SharedDescriptor {
+        try spend(0)
+        guard descriptorsLeft > 0 else { throw .limitsExceeded }
+        descriptorsLeft -= 1
+        let number = try read { (message) throws(BusError) in try message.readDescriptor() }
+        return SharedDescriptor(Descriptor(owning: number))
+    }
+
+    /// Passes over the next value, of whatever type. What is in it counts as if it were read: sd-bus looks at each element of an array, and a
+    /// large message has so many that all others would wait for seconds.
+    public mutating func skip() throws(BusFault) {
+        guard try skipNext() else { throw .invalidArguments }
+    }
+
+    /// False at the end of the present container. D-Bus has at most 64 containers in one another.
+    private mutating func skipNext() throws(BusFault) -> Bool {
+        guard let next = try read({ (message) throws(BusError) in try message.nextType() }) else { return false }
+        guard let container = BusMessage.Container(rawValue: next.type) else {
+            try spend(0)
+            let type = String(UnicodeScalar(next.type))
+            try read { (message) throws(BusError) in try message.skip(type) }
+            return true
+        }
+        guard container != .array || next.contents != "y" else {
+            _ = try readBytes()
+            return true
+        }
+        try enter(container, next.contents)
+        while try skipNext() {}
+        try exit()
+        return true
     }
 
     // MARK: containers

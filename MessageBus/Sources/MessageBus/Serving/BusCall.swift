@@ -8,7 +8,7 @@ public final class BusCall: Sendable {
     public let caller: BusCaller
     /// The object that was called.
     public let path: String
-    private let number: UInt64
+    let number: UInt64
     private let queue: ServerQueue
     private let isAnswered = Atomic(false)
 

@@ -1,3 +1,4 @@
+import CLinuxShims
 import Glibc
 public import UnixSocket
 
@@ -12,15 +13,19 @@ public struct BusCaller: Sendable {
     /// The same process (pidfd_open(2)), beyond doubt. Nil if the bus does not give it, as dbus-daemon before 1.15.8.
     public internal(set) var process: SharedDescriptor?
 
+    /// The file that the process executed when this connection called for the first time: nil where that cannot be seen.
+    public let program: CallerFile?
+
+    /// Who holds what the service keeps for the caller.
+    public var holder: Holder { Holder(peer: name, processID: processID, program: program) }
+
     /// A caller of the service's own user, or root.
     var isTrustedUser: Bool { userID == geteuid() || userID == 0 }
 
     /// The connection that has this name now; nil if it ended. Blocks for the answer of the bus.
     static func named(_ name: String, on bus: Bus) throws(BusError) -> BusCaller? {
         do throws(BusError) {
-            let answer = try bus.call(
-                BusDriver.name, BusDriver.path, BusDriver.name, "GetConnectionCredentials", name)
-            return try BusCaller(name, in: answer)
+            return try BusCaller(name, in: bus.ask("GetConnectionCredentials", name))
         } catch {
             guard error.isNameWithoutOwner else { throw error }
             return nil
@@ -49,6 +54,16 @@ public struct BusCaller: Sendable {
         self.userID = userID
         self.processID = processID.flatMap { Int32(exactly: $0) }
         self.process = process
+        program = self.processID.flatMap { CallerFile(executedBy: $0) }
+    }
+}
+
+extension CallerFile {
+    /// Nil where it cannot be seen, as that of a process which has ended.
+    fileprivate init?(executedBy process: Int32) {
+        var file = ostiary_file_identity()
+        guard unsafe ostiary_identify(AT_FDCWD, "/proc/\(process)/exe", &file) == 0 else { return nil }
+        self.init(device: file.device, inode: file.inode)
     }
 }
 

@@ -30,11 +30,17 @@ public struct BusFault: Error, Equatable, Sendable {
     /// The service failed.
     public static func failed(_ message: String) -> BusFault { BusFault(standard: "Failed", message) }
 
+    /// The service has no descriptors left for the call.
+    public static let shortOfDescriptors = BusFault(
+        standard: "LimitsExceeded", "The service has as many open files as it may have. Try again later.")
+
     /// An error of sd-bus, which holds no secret, as the service's own.
-    init(_ error: BusError) { self = .failed(error.description) }
+    init(_ error: BusError) { self = error.isShortage ? .shortOfDescriptors : .failed(error.description) }
 
     /// An error that sd-bus met in a caller's arguments.
-    init(inArguments error: BusError) { self = error.code == EMSGSIZE ? .limitsExceeded : .invalidArguments }
+    init(inArguments error: BusError) {
+        self = error.isShortage ? .shortOfDescriptors : error.code == EMSGSIZE ? .limitsExceeded : .invalidArguments
+    }
 
     /// The result of a function of sd-bus, which is a negative `errno` when it failed.
     static func check(_ result: CInt, _ call: String) throws(BusFault) {

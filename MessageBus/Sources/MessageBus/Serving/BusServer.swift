@@ -24,7 +24,8 @@ public final class BusServer: Sendable {
 
     private let queue: ServerQueue
 
-    /// Connects, and waits until the bus let it in, for at most 5 seconds.
+    /// Connects, and waits until the bus let it in, for at most 5 seconds. A bus that a user's program plays is refused
+    /// (``BusError/isUntrustedBus``), unless it is the machine's, whose place no user can take.
     ///
     /// - Parameters:
     ///   - threadName: at most 15 bytes.
@@ -32,7 +33,8 @@ public final class BusServer: Sendable {
     ///     that ``requestName(_:)`` takes.
     ///   - peerLeft: a program that had called an object left the bus. Its calls are answered no more. Called on the connection's
     ///     thread, as `ended`.
-    ///   - ended: the connection ended, the last thing that it tells: with the error if it was lost, with nil if it was closed.
+    ///   - ended: the connection ended, the last thing that it tells: with the error if it was lost (``BusError/isEndOfBus`` with the bus),
+    ///     with nil if it was closed.
     public init(
         _ address: BusAddress, thread threadName: String, serving objects: ServedObjects,
         limits: ServingLimits = ServingLimits(), peerLeft: @escaping @Sendable (_ peer: String) -> Void = { _ in },
@@ -40,7 +42,6 @@ public final class BusServer: Sendable {
     ) throws(BusError) {
         let queue = try ServerQueue()
         self.queue = queue
-        let address = try address.text()
         let begun = Handover<BusError?>()
         let isStarted = DetachedThread.start(stackByteCount: Self.stackByteCount) {
             unsafe ostiary_name_thread(threadName)
@@ -84,7 +85,7 @@ public final class BusServer: Sendable {
     /// Takes a well-known name, which the connection then has until it ends or releases it. Waits for the bus, at most 5 seconds.
     /// Not to be called from a handler.
     public func requestName(_ name: String) throws(BusNameError) {
-        let lost = BusNameError.failed(BusError("sd_bus_request_name", code: ENOTCONN))
+        let lost = BusNameError.failed(BusError("RequestName", code: ENOTCONN))
         let failure = try wait(orThrow: lost) { (connection) -> BusNameError? in
             do throws(BusNameError) { try connection.requestName(name) } catch { return error }
             return nil
@@ -94,7 +95,7 @@ public final class BusServer: Sendable {
 
     /// Gives up a well-known name. Waits for the bus, at most 5 seconds. Not to be called from a handler.
     public func releaseName(_ name: String) throws(BusError) {
-        let lost = BusError("sd_bus_release_name", code: ENOTCONN)
+        let lost = BusError("ReleaseName", code: ENOTCONN)
         let failure = try wait(orThrow: lost) { (connection) -> BusError? in
             do throws(BusError) { try connection.releaseName(name) } catch { return error }
             return nil
@@ -102,7 +103,8 @@ public final class BusServer: Sendable {
         if let failure { throw failure }
     }
 
-    private func wait<Value: Sendable, Failure: Error>(
+    /// Has the connection's thread do something, and waits for the result.
+    func wait<Value: Sendable, Failure: Error>(
         orThrow lost: Failure, _ work: @escaping @Sendable (ServedConnection) -> Value
     ) throws(Failure) -> Value {
         precondition(!queue.isOwnThread, "a handler cannot wait for its own thread")

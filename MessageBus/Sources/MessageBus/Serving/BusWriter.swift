@@ -1,6 +1,6 @@
 import CSystemd
 import Glibc
-public import SecretMemory
+public import SecretBuffers
 
 /// Writes the values of an answer, a signal or a property, one after the other. It lives as long as the closure that got it.
 ///

@@ -6,6 +6,8 @@ import Glibc
 struct Arrival {
     let message: BusMessage
     let handler: ServedMethod.Handler
+    /// The types of the answer's values.
+    let outputs: String
     /// The type of a property that is set: its value waits in a variant.
     var property: String?
 }
@@ -86,17 +88,19 @@ final class InterfaceTable {
 
     func hasObject(_ path: String) -> Bool { interface.hasObject(path) }
 
+    func property(_ name: String) -> ServedProperty? { interface.properties.first { $0.name == name } }
+
     private func receive(_ message: BusMessage) {
         let name = message.member
         guard let method = interface.methods.first(where: { $0.name == name }) else { return }
-        arrivals.add(Arrival(message: message, handler: method.handler))
+        arrivals.add(Arrival(message: message, handler: method.handler, outputs: method.outputs))
     }
 
     /// - Returns: 0, or the negative code that sd-bus has for the error.
     private func read(
         _ name: String, _ path: String, into value: OpaquePointer, _ error: UnsafeMutableRawPointer
     ) -> CInt {
-        guard let property = interface.properties.first(where: { $0.name == name }) else { return -ENOENT }
+        guard let property = property(name) else { return -ENOENT }
         var writer = unsafe BusWriter(to: value)
         do throws(BusFault) {
             try property.read(path, &writer)

@@ -25,17 +25,26 @@ public struct ServedInterface: Sendable {
     let methods: [ServedMethod]
     let properties: [ServedProperty]
     let signals: [ServedSignal]
+    let readingLater: PropertyReading?
     let hasObject: @Sendable (_ path: String) -> Bool
 
-    /// - Parameter hasObject: whether there is an object at a path that has the interface.
+    /// Answers a call that reads properties of an object: with a variant (`v`) for the property with this name, or for nil with all
+    /// of the interface (`a{sv}`). It may answer later, as a method does.
+    public typealias PropertyReading = @Sendable (_ call: BusCall, _ property: String?) throws(BusFault) -> Void
+
+    /// - Parameters:
+    ///   - readingLater: answers all readings of the properties, for an owner who has to ask somebody for the values. Such properties
+    ///     are ``ServedProperty/readLater(_:_:changes:write:)``. Without it sd-bus asks each property at once.
+    ///   - hasObject: whether there is an object at a path that has the interface.
     public init(
         _ name: String, methods: [ServedMethod] = [], properties: [ServedProperty] = [], signals: [ServedSignal] = [],
-        hasObject: @escaping @Sendable (_ path: String) -> Bool
+        readingLater: PropertyReading? = nil, hasObject: @escaping @Sendable (_ path: String) -> Bool
     ) {
         self.name = name
         self.methods = methods
         self.properties = properties
         self.signals = signals
+        self.readingLater = readingLater
         self.hasObject = hasObject
     }
 }
@@ -98,6 +107,17 @@ public struct ServedProperty: Sendable {
         self.change = change
         self.write = write
         self.read = read
+    }
+
+    /// A property whose interface answers readings itself (``ServedInterface/PropertyReading``). ``BusServer/announceChange(of:_:at:)``
+    /// does not know its value: emit `PropertiesChanged` with it instead.
+    public static func readLater(
+        _ name: String, _ type: String, changes change: Change = .withValue, write: ServedMethod.Handler? = nil
+    ) -> ServedProperty {
+        // sd-bus itself asks for it only where a program asks for the properties of all interfaces at once.
+        ServedProperty(name, type, changes: change, write: write) { (_, _) throws(BusFault) in
+            throw .failed("Ask for the properties of one interface.")
+        }
     }
 }
 

@@ -17,7 +17,7 @@ final class ServedTree {
             tables.append(try InterfaceTable(interface, at: objects.prefix, on: bus, arrivals))
         }
         try listObjects(on: bus)
-        try receiveSettings(on: bus)
+        try receiveCallsFirst(on: bus)
     }
 
     deinit {
@@ -56,11 +56,11 @@ final class ServedTree {
         return 0
     }
 
-    // MARK: setting properties
+    // MARK: calls that sd-bus does not get
 
-    /// Takes the calls that set a property before sd-bus does: sd-bus wants to answer them at once, and a person may have to be
-    /// asked.
-    private func receiveSettings(on bus: Bus) throws(BusError) {
+    /// Takes the calls that set a property, and those that read one whose value comes later, before sd-bus does: sd-bus wants to
+    /// answer them at once, and somebody may have to be asked. And those of very long paths.
+    private func receiveCallsFirst(on bus: Bus) throws(BusError) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         let code = unsafe sd_bus_add_filter(
             bus.bus, &filter,
@@ -72,26 +72,67 @@ final class ServedTree {
         try BusError.check(code, "sd_bus_add_filter")
     }
 
+    /// sd-bus looks for an object at each part of a path, and reads all of the path each time: for one of 64 KiB, its limit, nearly a second.
+    private static let pathByteCount = 1024
+
+    private static let refuse: ServedMethod.Handler = { (_, _) throws(BusFault) in throw BusFault.unknownObject }
+
     /// Whether the path is the prefix, or lies below it. Of other paths sd-bus does not ask the interfaces either.
     private func isServed(_ path: String) -> Bool {
         let prefix = objects.prefix
         return prefix == "/" || path == prefix || path.hasPrefix(prefix + "/")
     }
 
-    /// Whether the message sets a property that can be set. sd-bus answers all others.
+    /// Whether it is a call for this connection. sd-bus answers all others.
     private func take(_ message: BusMessage) -> Bool {
-        guard message.isCall(BusProperties.name, "Set"), message.types == "ssv", let path = message.path else {
-            return false
+        guard message.isCall, let path = message.path else { return false }
+        guard path.utf8.count <= Self.pathByteCount else {
+            arrivals.add(Arrival(message: message, handler: Self.refuse, outputs: ""))
+            return true
         }
+        guard message.interface == BusProperties.name, isServed(path) else { return false }
         do throws(BusError) {
-            let (interface, name) = (try message.readText(), try message.readText())
-            guard isServed(path), let table = tables.first(where: { $0.interface.name == interface }),
-                let property = table.interface.properties.first(where: { $0.name == name }),
-                let write = property.write, table.hasObject(path)
-            else { return false }
-            arrivals.add(Arrival(message: message, handler: write, property: property.type))
+            guard let arrival = try arrival(of: message, at: path) else { return false }
+            arrivals.add(arrival)
             return true
         } catch { return false }
+    }
+
+    private func arrival(of message: BusMessage, at path: String) throws(BusError) -> Arrival? {
+        switch (message.member ?? "", message.types) {
+        case ("Set", "ssv"): try setting(message, at: path)
+        case ("Get", "ss"): try reading(message, at: path, isOfOne: true)
+        case ("GetAll", "s"): try reading(message, at: path, isOfOne: false)
+        default: nil
+        }
+    }
+
+    /// Nil unless the message sets a property that can be set.
+    private func setting(_ message: BusMessage, at path: String) throws(BusError) -> Arrival? {
+        let (interface, name) = (try Self.readName(message), try Self.readName(message))
+        guard let table = table(of: interface, at: path), let property = table.property(name),
+            let write = property.write
+        else { return nil }
+        return Arrival(message: message, handler: write, outputs: "", property: property.type)
+    }
+
+    /// Nil unless the message reads properties that the interface reads itself.
+    private func reading(_ message: BusMessage, at path: String, isOfOne: Bool) throws(BusError) -> Arrival? {
+        guard let table = table(of: try Self.readName(message), at: path), let read = table.interface.readingLater
+        else { return nil }
+        let name: String? = isOfOne ? try Self.readName(message) : nil
+        if let name, table.property(name) == nil { return nil }
+        return Arrival(
+            message: message, handler: { (call, _) throws(BusFault) in try read(call, name) },
+            outputs: isOfOne ? "v" : "a{sv}")
+    }
+
+    /// A name of D-Bus has at most 255 bytes. The others are left to sd-bus, which knows none of them.
+    private static func readName(_ message: BusMessage) throws(BusError) -> String { try message.readText(atMost: 255) }
+
+    /// The table of an interface that the object at `path` has.
+    private func table(of interface: String, at path: String) -> InterfaceTable? {
+        tables.first { $0.interface.name == interface && $0.hasObject(path) }
     }
 }
 

@@ -7,14 +7,23 @@ import UnixSocket
 final class ServerQueue: Sendable {
     typealias Work = @Sendable (ServedConnection) -> Void
 
+    private enum Wait {
+        case none
+        /// The thread waits, or is about to.
+        case begun
+        /// Somebody writes the byte that ends the wait, or has written it.
+        case ending
+    }
+
     private struct State {
         var work: [Work] = []
+        var wait = Wait.none
         var isOver = false
         var thread: pthread_t?
     }
 
     private let state = Mutex(State())
-    // The pipe holds one byte as long as there is work, and none else.
+    // The pipe holds at most one byte. It is written for a wait, and read after it.
     private let reader: SharedDescriptor
     private let writer: SharedDescriptor
 
@@ -26,27 +35,41 @@ final class ServerQueue: Sendable {
         } catch { throw BusError("pipe2", code: error.code) }
     }
 
-    /// Readable while there is work.
+    /// Readable once there is work, after ``beginWait()``.
     var descriptor: CInt { reader.number }
 
     /// Has the connection's thread do it; returns at once. False after the connection's end: then nobody does.
     @discardableResult
     func add(_ work: @escaping Work) -> Bool {
-        state.withLock { state in
-            guard !state.isOver else { return false }
-            if state.work.isEmpty { signal() }
+        let (isTaken, isWaiting) = state.withLock { state in
+            guard !state.isOver else { return (false, false) }
             state.work.append(work)
+            guard state.wait == .begun else { return (true, false) }
+            state.wait = .ending
+            return (true, true)
+        }
+        // Not under the lock: the thread wakes up at once, and would have to wait for it.
+        if isWaiting { signal() }
+        return isTaken
+    }
+
+    /// The thread is about to wait for ``descriptor``. False if there is work, for which nothing makes that readable.
+    func beginWait() -> Bool {
+        state.withLock { state in
+            guard state.work.isEmpty else { return false }
+            state.wait = .begun
             return true
         }
     }
 
-    /// The work that came since, in its order. Waits for nothing.
+    /// The work that came since, in its order. Ends a wait, and waits for nothing.
     func takeAll() -> [Work] {
-        state.withLock { state in
-            if !state.work.isEmpty { clear() }
-            defer { state.work = [] }
-            return state.work
+        let (work, isEnding) = state.withLock { state in
+            defer { (state.work, state.wait) = ([], .none) }
+            return (state.work, state.wait == .ending)
         }
+        if isEnding { clear() }
+        return work
     }
 
     /// Takes no more work; returns the rest.
@@ -72,7 +95,7 @@ final class ServerQueue: Sendable {
         while unsafe write(writer.number, &byte, 1) < 0, errno == EINTR {}
     }
 
-    /// Never blocks: the pipe holds a byte.
+    /// Blocks no longer than another thread takes from its mark to its byte.
     private func clear() {
         var byte: UInt8 = 0
         while unsafe read(reader.number, &byte, 1) < 0, errno == EINTR {}

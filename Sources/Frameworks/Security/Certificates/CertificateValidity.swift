@@ -1,3 +1,4 @@
+import CertificateReading
 package import Foundation
 import SwiftASN1
 
@@ -8,11 +9,12 @@ package struct CertificateValidity: Sendable {
 
     package func contains(_ date: Date) -> Bool { notBefore <= date && date <= notAfter }
 
-    init(_ node: ASN1Node) throws {
-        let times = try CertificateFields.children(of: node)
-        guard node.identifier == .sequence, times.count == 2 else { throw CertificateFields.malformed }
-        notBefore = try Self.date(times[0])
-        notAfter = try Self.date(times[1])
+    /// - Parameter der: the whole SEQUENCE.
+    init(der: Data) throws {
+        (notBefore, notAfter) = try DER.sequence(DER.parse([UInt8](der)), identifier: .sequence) { times in
+            guard let first = times.next(), let last = times.next() else { throw CertificateDefect.malformed }
+            return (try Self.date(first), try Self.date(last))
+        }
     }
 
     private static func date(_ node: ASN1Node) throws -> Date {
@@ -26,11 +28,11 @@ package struct CertificateValidity: Sendable {
             let time = try GeneralizedTime(derEncoded: node)
             (parts.year, parts.month, parts.day) = (time.year, time.month, time.day)
             (parts.hour, parts.minute, parts.second) = (time.hours, time.minutes, time.seconds)
-        default: throw CertificateFields.malformed
+        default: throw CertificateDefect.malformed
         }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
-        guard let date = calendar.date(from: parts) else { throw CertificateFields.malformed }
+        guard let date = calendar.date(from: parts) else { throw CertificateDefect.malformed }
         return date
     }
 }

@@ -1,3 +1,4 @@
+package import CertificateReading
 public import Foundation
 
 /// An X.509 certificate (Apple's `SecCertificate`). Equal to another one with the same bytes. Nothing here says whether it is

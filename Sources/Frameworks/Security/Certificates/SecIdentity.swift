@@ -1,3 +1,4 @@
+import CertificateReading
 public import Foundation
 
 /// A certificate with its private key (Apple's `SecIdentity`).

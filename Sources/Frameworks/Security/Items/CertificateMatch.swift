@@ -1,3 +1,4 @@
+import CertificateReading
 import Foundation
 import OstiaryClient
 import OstiaryMessages

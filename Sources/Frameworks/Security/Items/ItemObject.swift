@@ -1,3 +1,4 @@
+import CertificateReading
 import Foundation
 
 /// An object that stands for an item in a query (`kSecValueRef`): a key, a certificate, or an identity of both.

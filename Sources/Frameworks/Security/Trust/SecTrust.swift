@@ -1,4 +1,5 @@
 import CertificateChains
+import CertificateReading
 public import Foundation
 import Synchronization
 

@@ -1,4 +1,5 @@
 import CertificateChains
+import CertificateReading
 import Foundation
 
 /// Why a certificate is not trusted, as Apple's calls report it.

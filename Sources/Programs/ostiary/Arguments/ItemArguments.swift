@@ -5,15 +5,16 @@ import OstiaryClient
 
 /// `--class CLASS`, by words.
 enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {
-    case generic, internet, key, certificate
+    case generic, internet, key, certificate, free
 
-    /// Apple's four letters.
+    /// Apple's four letters, and four for what Apple does not have.
     var name: String {
         switch self {
         case .generic: "genp"
         case .internet: "inet"
         case .key: "keys"
         case .certificate: "cert"
+        case .free: "free"
         }
     }
 
@@ -24,6 +25,7 @@ enum ItemClassArgument: String, ExpressibleByArgument, CaseIterable {
         case .internet: "internet password"
         case .key: "key"
         case .certificate: "certificate"
+        case .free: "free-form item"
         }
     }
 }
@@ -35,20 +37,22 @@ enum ItemAttributeName {
         "security-domain": "sdmn", "authentication-type": "atyp", "label": "labl", "comment": "icmt",
         "description": "desc",
         "generic": "gena", "tag": "atag", "type": "type", "creator": "crtr", "group": "agrp", "available": "pdmn",
+        "collection": "coll",
     ]
 
-    /// The attributes of all classes that Apple stores as numbers.
+    /// The attributes of all classes that are stored as numbers, nearly all by Apple.
     private static let numbers: Set<String> = [
         "port", "type", "crtr", "sync", "ptcl", "scrp", "invi", "nega", "cusi", "kcls", "bsiz", "esiz", "perm", "priv",
         "modi", "sens", "asen", "extr", "next", "encr", "decr", "drve", "sign", "vrfy", "snrc", "vyrc", "wrap", "unwp",
-        "ctyp", "cenc",
+        "ctyp", "cenc", "kind",
     ]
 
     static var all: [String] { words.map(\.key) }
 
-    /// Apple's name for `text`; nil if `text` is neither a name of ours nor of Apple's form.
+    /// Apple's name for `text`; nil if `text` is neither a name of ours, nor of Apple's form, nor that of a free attribute behind its dot.
     static func key(named text: String) -> String? {
         if let word = words.first(where: { $0.key == text }) { return word.value }
+        if let free = FreeAttribute.name(ofKey: text) { return free.isEmpty ? nil : text }
         return text.utf8.count == 4 ? text : nil
     }
 
@@ -101,7 +105,8 @@ struct ItemArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Any other attribute, as name=value; the name is one of "
-                + "\(ItemAttributeName.all.joined(separator: ", ")), or Apple's four letters.", valueName: "name=value")
+                + "\(ItemAttributeName.all.joined(separator: ", ")), Apple's four letters, or a dot and the name of a free attribute.",
+            valueName: "name=value")
     )
     var attribute: [AttributeAssignment] = []
 

@@ -77,11 +77,24 @@ struct ItemListDocument: Encodable {
     init(_ items: [StoredItem]) { self.items = items.map(ItemDocument.init) }
 
     func text() -> String {
+        // A list is of one class.
+        if items.first?.itemClass == ItemClassArgument.free.name { return textOfFreeItems() }
         var table = TextTable(header: ["SERVICE", "ACCOUNT", "LABEL", "REQUIRES", "GROUP", "MODIFIED"])
         for item in items {
             let place = item.attributes["srvr"] == nil ? item.text("svce") : item.text("srvr")
             table.append(
                 place, item.text("acct"), item.text("labl"), item.requires ?? "", item.text("agrp"), item.text("mdat"))
+        }
+        return table.text
+    }
+
+    private func textOfFreeItems() -> String {
+        var table = TextTable(header: ["LABEL", "COLLECTION", "REQUIRES", "ONLY FOR", "GROUP", "MODIFIED"])
+        for item in items {
+            let programs = item.text("only").split(separator: "\n").joined(separator: ", ")
+            table.append(
+                item.text("labl"), item.text("coll"), item.requires ?? "", programs, item.text("agrp"),
+                item.text("mdat"))
         }
         return table.text
     }

@@ -136,7 +136,7 @@ enum { OSTIARY_TAKES_CLIENT = 1, OSTIARY_TAKES_FILE = 2 };
 // because another operation might wait for the process that serves its file system.
 ostiary_passed_kind ostiary_take_passed(int descriptor, int others);
 
-// The number of a pidfd's process, as /proc/self/fdinfo says: 0 when the process was reaped or has no number here, -1 when the
+// The number of a pidfd's process: 0 when the process was reaped or has no number here, -1 when the
 // descriptor is no pidfd or one of a thread.
 pid_t ostiary_process_of(int descriptor);
 
@@ -175,6 +175,11 @@ int ostiary_open_directory_handle(const char *path);
 
 // openat(directory, name, O_PATH | O_CLOEXEC): a handle that nothing can be read from, and whose closing ends no locks.
 int ostiary_open_handle(int directory, const char *name);
+
+// Whether a folder has an entry of this name that the kernel knows by itself: 1, 0, or -1 without a descriptor or memory to look
+// with. The folder may be in a file system that a user serves, who might never answer: no server is asked. The kernel keeps in
+// mind what is mounted, and all files of a tmpfs.
+int ostiary_has_known_entry(const char *folder, const char *name);
 
 // Device, inode, link count, owner, mode and change time of what `name` leads to (statx). Of a file that is in use already,
 // as /proc/PID/exe is, the kernel's own idea is taken: no server of a file system is asked, which might never answer.

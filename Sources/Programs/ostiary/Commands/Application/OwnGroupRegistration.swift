@@ -56,6 +56,12 @@ struct OwnGroupRegistration {
                     "Others than root can replace \(part). Give it to root, and let nobody else write to it.")
             }
             if part == path, status.st_mode & S_IFMT != S_IFREG { throw .noProgram(path: path) }
+            // The group and the mode are the file's: programs of its other names would get the group, too.
+            if part == path, status.st_nlink > 1 {
+                throw .ownGroup(
+                    "\(path) is one file with other programs, which would get the group, too. Make it a file of its own before: "
+                        + "`cp \(path) \(path).own && mv \(path).own \(path)`.")
+            }
             if part == "/" { return }
             part = PathName.folder(of: part)
         }

@@ -1,7 +1,4 @@
 import ArgumentParser
-import Glibc
-import OstiaryClient
-import UnixSocket
 
 /// Turns into the program that verifies. It belongs to servers and needs no daemon, so it is a program of its own.
 struct VerifyAttestationCommand: ParsableCommand {
@@ -18,10 +15,5 @@ struct VerifyAttestationCommand: ParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "Given to ostiary-verify-attestation.")
     var arguments: [String] = []
 
-    func run() throws {
-        let program = try DaemonProgram.findNeighbour("ostiary-verify-attestation")
-        // Returns only when it failed.
-        _ = unsafe CStrings.withPointers([PathName.last(of: program)] + arguments) { unsafe execv(program, $0) }
-        throw CommandError.commandNotStarted(SystemCallError("execv", subject: program))
-    }
+    func run() throws { try NeighbourProgram.become("ostiary-verify-attestation", arguments) }
 }

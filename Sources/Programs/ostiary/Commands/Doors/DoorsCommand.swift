@@ -5,7 +5,7 @@ import OstiaryClient
 struct DoorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doors",
-        abstract: "Show and register the programs through which ssh, git, docker, age and systemd use Ostiary.",
+        abstract: "Show and register the programs through which ssh, git, docker and others use Ostiary.",
         discussion: """
             A door is a program that stands between Ostiary and software that does not know it. Questions and log name the \
             program behind the door. The doors and this command share the access group \(DoorProgram.accessGroup).

@@ -1,7 +1,4 @@
 import ArgumentParser
-import Glibc
-import OstiaryClient
-import UnixSocket
 
 struct FingerprintCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -101,15 +98,11 @@ struct FingerprintCommand: ParsableCommand {
         func run() throws { try FingerprintCommand.become("verify", [], finger, json) }
     }
 
-    /// Turns this process into the program that uses the reader, so that signals, terminal and session are this command's own.
+    /// Becomes the program that uses the reader.
     private static func become(_ action: String, _ flags: [String], _ finger: String?, _ json: JSONFlag) throws {
-        let program = try DaemonProgram.findNeighbour("ostiary-fingerprint")
         // A finger's name is never taken for an option.
-        let arguments =
-            [PathName.last(of: program), action] + flags + (json.isGiven ? ["--json"] : []) + ["--"]
-            + (finger.map { [$0] } ?? [])
-        // Returns only when it failed.
-        _ = unsafe CStrings.withPointers(arguments) { unsafe execv(program, $0) }
-        throw CommandError.commandNotStarted(SystemCallError("execv", subject: program))
+        try NeighbourProgram.become(
+            "ostiary-fingerprint",
+            [action] + flags + (json.isGiven ? ["--json"] : []) + ["--"] + (finger.map { [$0] } ?? []))
     }
 }

@@ -31,13 +31,14 @@ struct PackageTemplate {
             "PackageDescription",
         ]
         let ostiarys = [
-            "AccessControl", "AgePlugin", "Cancellations", "CanonicalCBOR", "CanonicalEncoding", "CertificateChains",
-            "CommandFailures", "CredentialHelpers", "CTAPHID", "DetachedThreads", "DirectionalText", "DoorSupport",
-            "KeyAlgorithms",
-            "LocalAuthenticationTesting", "LoopbackCallback", "Ostiary", "OstiaryClient",
-            "OstiaryMessages", "OstiaryTesting", "OstiaryWire", "PasskeyDevice", "PKCS12", "RSAKeys", "SecretBuffers",
-            "SecretMemory", "SeededRandomness", "SimulatorMessages", "SocketTestSupport", "SSHAgent", "SSHFormats",
-            "SSHKeyFiles", "UnitCredentials", "UnixSocket", "WireTranscripts",
+            "AccessControl", "AgePlugin", "AgePluginProgram", "Cancellations", "CanonicalCBOR", "CanonicalEncoding",
+            "CertificateChains", "CertificateReading", "CommandFailures", "CredentialHelpers", "CTAPHID",
+            "DetachedThreads", "DirectionalText", "DoorSupport", "KeyAlgorithms", "LocalAuthenticationTesting",
+            "LoopbackCallback", "Ostiary", "OstiaryClient", "OstiaryMessages", "OstiaryTesting", "OstiaryWire",
+            "PasskeyDevice", "PasskeyDeviceProgram", "PKCS11Door", "PKCS11DoorProgram", "PKCS12", "RSAKeys",
+            "SecretBuffers", "SecretItems", "SecretMemory", "SeededRandomness", "SimulatorMessages",
+            "SocketTestSupport", "SSHAgent", "SSHAgentProgram", "SSHFormats", "SSHKeyFiles", "UnitCredentials",
+            "UnitCredentialsProgram", "UnixSocket", "WireTranscripts",
             "CCommandLaunch", "CLinuxShims", "CLocalAuthentication", "CAuthenticationServices", "CUHID",
         ]
         let others = [

@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import OstiaryClient
 import OstiaryMessages
+import SecretMemory
 
 struct ItemAdd: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,6 +16,9 @@ struct ItemAdd: ParsableCommand {
             Reading the secret needs the factors of a rule, “\(RuleArgument.standard)” unless --require names another. With \
             --unguarded it needs none: every program of the item's access group reads it unasked, as long as the store is \
             unlocked.
+
+            With --class certificate the secret is a certificate in DER, whose subject, issuer, serial number and key are read \
+            from it.
 
             Examples:
               ostiary item add --service example.com --account me
@@ -55,6 +59,9 @@ struct ItemAdd: ParsableCommand {
         }
         let requirement = try requirement
         let secret = try input.read(prompt: "Secret")
+        if item.itemClass == .certificate {
+            attributes.merge(try CertificateItem.attributes(of: Data(exposing: secret))) { given, _ in given }
+        }
         let isPasscodeSet = try OstiaryClient.shared.status().passcode.isSet
         let added = try OstiaryClient.shared.addItem(
             item.itemClass.name, attributes: attributes,

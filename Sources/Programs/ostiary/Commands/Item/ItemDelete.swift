@@ -8,7 +8,8 @@ struct ItemDelete: ParsableCommand {
         discussion: """
             Deletes all items that match. Asks on the terminal before, and says how many there are; items that are locked or \
             under a rule are not counted. Scripts give --force; without it and without a terminal nothing is deleted. If a \
-            deleted item stands for an enclave key, the key is deleted too.
+            deleted item stands for an enclave key, the key is deleted too. Passwords of desktop programs (class free) that have a \
+            rule are deleted after it was proved.
 
             Example:
               ostiary item delete --service example.com --account me
@@ -17,6 +18,7 @@ struct ItemDelete: ParsableCommand {
     @OptionGroup var item: ItemArguments
     @OptionGroup var named: ItemIDOption
     @OptionGroup var force: ForceFlag
+    @OptionGroup var reason: ReasonOption
     @OptionGroup var json: JSONFlag
 
     func run() throws {
@@ -27,7 +29,8 @@ struct ItemDelete: ParsableCommand {
             let note = ItemArguments.note(on: count, id: named.id)
             try Consent.require("This deletes \(item.words(for: count, id: named.id)), with \(secrets).\(note)", force)
         }
-        let count = try OstiaryClient.shared.deleteItems(selection)
+        let use = ItemUse(interaction: reason.interaction(otherwise: "delete items"))
+        let count = try OstiaryClient.shared.deleteItems([selection], use: use)
         try json.announce(count == 1 ? "Deleted 1 item." : "Deleted \(count) items.", ["deleted": count])
     }
 }

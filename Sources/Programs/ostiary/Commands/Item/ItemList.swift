@@ -9,7 +9,8 @@ struct ItemList: ParsableCommand {
         discussion: """
             Items under a rule show their attributes only after you satisfied the rule. They are left out without \
             --protected, and locked items too: without it this never asks. Run `ostiary unlock` first, or use \
-            --protected.
+            --protected. Items of the class free, which programs of the desktop's keyring keep, show their attributes \
+            without the rule: it guards their secrets.
 
             In the values of options * stands for any text, and \\* for a star.
 
@@ -17,6 +18,7 @@ struct ItemList: ParsableCommand {
               ostiary item list
               ostiary item list --service '*.example.com'
               ostiary item list --class internet --server example.com --json
+              ostiary item list --class free --group GROUP
             """)
 
     @OptionGroup var item: ItemArguments
@@ -33,7 +35,9 @@ struct ItemList: ParsableCommand {
         if json.isGiven { return try JSONOutput.print(document) }
         guard !document.items.isEmpty else {
             StandardError.line(leavesOut ? "No other item matches." : "There are no such items.")
-            if !protected { StandardError.line("Items under a rule are listed with --protected, which asks you.") }
+            if !protected, item.itemClass != .free {
+                StandardError.line("Items under a rule are listed with --protected, which asks you.")
+            }
             return
         }
         try StandardOutput.line(document.text())
@@ -48,6 +52,7 @@ struct ItemList: ParsableCommand {
     }
 
     private func items() throws -> [StoredItem] {
+        guard item.itemClass != .free || protected else { return try freeItems() }
         let use = ItemUse(
             context: protected ? AuthorizationContext(keepsFactors: true) : nil,
             interaction: Interaction(reason: reason.reason ?? "list your items", isAllowed: protected),
@@ -62,5 +67,16 @@ struct ItemList: ParsableCommand {
             }
         } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }
         return items
+    }
+
+    /// Those whose class is open: their rules guard the secrets alone, so nobody is asked.
+    private func freeItems() throws -> [StoredItem] {
+        let pattern = item.pattern
+        do {
+            return try OstiaryClient.shared.listItems(pattern.selection, returningAttributes: true).filter { item in
+                let document = ItemDocument(item)
+                return item.lock != .storeLocked && pattern.texts.allSatisfy { $1.matches(document.text($0)) }
+            }
+        } catch let error as OstiaryError where error.isFailure(.notFound) { return [] }
     }
 }

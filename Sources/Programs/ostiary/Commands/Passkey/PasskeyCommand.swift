@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
-import Glibc
 import OstiaryClient
 import OstiaryMessages
-import UnixSocket
 
 struct PasskeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,11 +37,7 @@ struct PasskeyServe: ParsableCommand {
     @OptionGroup var json: JSONErrorsFlag
 
     func run() throws {
-        let program = try DaemonProgram.findNeighbour("ostiary-hid")
-        // Returns only when it failed.
-        let arguments = [PathName.last(of: program)] + (json.isGiven ? ["--json"] : [])
-        _ = unsafe CStrings.withPointers(arguments) { unsafe execv(program, $0) }
-        throw CommandError.commandNotStarted(SystemCallError("execv", subject: program))
+        try NeighbourProgram.become("ostiary-hid", json.isGiven ? ["--json"] : [])
     }
 }
 

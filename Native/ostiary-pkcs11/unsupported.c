@@ -1,0 +1,80 @@
+// What this token does not do. Programs do it themselves: no key is needed for it.
+#include "cryptoki.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define WITHOUT(name, result, ...) \
+  CK_RV name(__VA_ARGS__) { return result; }
+#define UNSUPPORTED(name, ...) WITHOUT(name, CKR_FUNCTION_NOT_SUPPORTED, __VA_ARGS__)
+#define SESSION CK_SESSION_HANDLE session
+#define MECHANISM SESSION, CK_MECHANISM *mechanism
+#define KEYED MECHANISM, CK_OBJECT_HANDLE key
+#define IN CK_BYTE *in, CK_ULONG in_size
+#define OUT CK_BYTE *out, CK_ULONG *out_size
+#define OTHER CK_BYTE *other, CK_ULONG other_size
+#define PARAMETER SESSION, void *parameter, CK_ULONG parameter_size
+#define TEMPLATE CK_ATTRIBUTE *template, CK_ULONG count
+
+// Keys are made and removed by their owner's command.
+UNSUPPORTED(C_InitToken, CK_SLOT_ID slot, IN, CK_UTF8CHAR *label)
+UNSUPPORTED(C_InitPIN, SESSION, IN)
+UNSUPPORTED(C_SetPIN, SESSION, IN, OTHER)
+UNSUPPORTED(C_CreateObject, SESSION, TEMPLATE, CK_OBJECT_HANDLE *made)
+UNSUPPORTED(C_CopyObject, SESSION, CK_OBJECT_HANDLE object, TEMPLATE, CK_OBJECT_HANDLE *made)
+UNSUPPORTED(C_SetAttributeValue, SESSION, CK_OBJECT_HANDLE object, TEMPLATE)
+UNSUPPORTED(C_GetObjectSize, SESSION, CK_OBJECT_HANDLE object, CK_ULONG *size)
+UNSUPPORTED(C_GenerateKey, MECHANISM, TEMPLATE, CK_OBJECT_HANDLE *made)
+UNSUPPORTED(C_GenerateKeyPair, MECHANISM, TEMPLATE, CK_ATTRIBUTE *other_template, CK_ULONG other_count, CK_OBJECT_HANDLE *public_key,
+            CK_OBJECT_HANDLE *private_key)
+UNSUPPORTED(C_WrapKey, KEYED, CK_OBJECT_HANDLE wrapped, OUT)
+UNSUPPORTED(C_UnwrapKey, KEYED, IN, TEMPLATE, CK_OBJECT_HANDLE *made)
+
+UNSUPPORTED(C_GetOperationState, SESSION, OUT)
+UNSUPPORTED(C_SetOperationState, SESSION, IN, CK_OBJECT_HANDLE one, CK_OBJECT_HANDLE other)
+
+UNSUPPORTED(C_EncryptInit, KEYED)
+UNSUPPORTED(C_Encrypt, SESSION, IN, OUT)
+UNSUPPORTED(C_EncryptUpdate, SESSION, IN, OUT)
+UNSUPPORTED(C_EncryptFinal, SESSION, OUT)
+UNSUPPORTED(C_DecryptUpdate, SESSION, IN, OUT)
+UNSUPPORTED(C_DecryptFinal, SESSION, OUT)
+UNSUPPORTED(C_DigestInit, MECHANISM)
+UNSUPPORTED(C_Digest, SESSION, IN, OUT)
+UNSUPPORTED(C_DigestUpdate, SESSION, IN)
+UNSUPPORTED(C_DigestKey, SESSION, CK_OBJECT_HANDLE key)
+UNSUPPORTED(C_DigestFinal, SESSION, OUT)
+UNSUPPORTED(C_SignRecoverInit, KEYED)
+UNSUPPORTED(C_SignRecover, SESSION, IN, OUT)
+UNSUPPORTED(C_VerifyInit, KEYED)
+UNSUPPORTED(C_Verify, SESSION, IN, OTHER)
+UNSUPPORTED(C_VerifyUpdate, SESSION, IN)
+UNSUPPORTED(C_VerifyFinal, SESSION, IN)
+UNSUPPORTED(C_VerifyRecoverInit, KEYED)
+UNSUPPORTED(C_VerifyRecover, SESSION, IN, OUT)
+UNSUPPORTED(C_DigestEncryptUpdate, SESSION, IN, OUT)
+UNSUPPORTED(C_DecryptDigestUpdate, SESSION, IN, OUT)
+UNSUPPORTED(C_SignEncryptUpdate, SESSION, IN, OUT)
+UNSUPPORTED(C_DecryptVerifyUpdate, SESSION, IN, OUT)
+
+WITHOUT(C_SeedRandom, CKR_RANDOM_SEED_NOT_SUPPORTED, SESSION, IN)
+
+UNSUPPORTED(C_MessageEncryptInit, KEYED)
+UNSUPPORTED(C_EncryptMessage, PARAMETER, OTHER, IN, OUT)
+UNSUPPORTED(C_EncryptMessageBegin, PARAMETER, OTHER)
+UNSUPPORTED(C_EncryptMessageNext, PARAMETER, IN, OUT, CK_FLAGS flags)
+UNSUPPORTED(C_MessageEncryptFinal, SESSION)
+UNSUPPORTED(C_MessageDecryptInit, KEYED)
+UNSUPPORTED(C_DecryptMessage, PARAMETER, OTHER, IN, OUT)
+UNSUPPORTED(C_DecryptMessageBegin, PARAMETER, OTHER)
+UNSUPPORTED(C_DecryptMessageNext, PARAMETER, IN, OUT, CK_FLAGS flags)
+UNSUPPORTED(C_MessageDecryptFinal, SESSION)
+UNSUPPORTED(C_MessageSignInit, KEYED)
+UNSUPPORTED(C_SignMessage, PARAMETER, IN, OUT)
+UNSUPPORTED(C_SignMessageBegin, PARAMETER)
+UNSUPPORTED(C_SignMessageNext, PARAMETER, IN, OUT)
+UNSUPPORTED(C_MessageSignFinal, SESSION)
+UNSUPPORTED(C_MessageVerifyInit, KEYED)
+UNSUPPORTED(C_VerifyMessage, PARAMETER, IN, OTHER)
+UNSUPPORTED(C_VerifyMessageBegin, PARAMETER)
+UNSUPPORTED(C_VerifyMessageNext, PARAMETER, IN, OTHER)
+UNSUPPORTED(C_MessageVerifyFinal, SESSION)

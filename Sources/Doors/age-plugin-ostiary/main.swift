@@ -1,0 +1,3 @@
+import AgePluginProgram
+
+AgeProgram.main()

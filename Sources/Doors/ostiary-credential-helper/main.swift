@@ -1,0 +1,3 @@
+import CredentialHelpers
+
+CredentialHelper.main()

@@ -1,0 +1,3 @@
+import UnitCredentialsProgram
+
+CredentialsProgram.main()

@@ -1,0 +1,3 @@
+import PKCS11DoorProgram
+
+TokenProgram.main()

@@ -1,0 +1,3 @@
+import SSHAgentProgram
+
+AgentProgram.main()

@@ -1,0 +1,3 @@
+import PasskeyDeviceProgram
+
+HIDProgram.main()
