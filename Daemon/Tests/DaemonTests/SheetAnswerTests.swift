@@ -73,7 +73,7 @@ import Testing
         let context = try stage.client.openContext()
         let id = try begin(in: context)
         try server.type(Stage.passcode)
-        try server.press(together: "Return", "Escape")
+        try server.press(together: ["Return", "Escape"])
         #expect(try stage.client.answer(to: id).refusal == .userCancel)
         #expect(try !stage.canSign(in: context))
         #expect(sheets.isEmpty)

@@ -117,7 +117,7 @@ public final class TestXServer {
     public func press(_ keys: String...) throws { for key in keys { #expect(try run("key", key) == 0) } }
 
     /// Presses one key after the other, as fast as it goes.
-    public func press(together keys: String...) throws {
+    public func press(together keys: [String]) throws {
         #expect(try Self.run("/usr/bin/xdotool", ["key", "--delay", "1"] + keys, display) == 0)
     }
 
