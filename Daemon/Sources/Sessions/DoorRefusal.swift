@@ -6,8 +6,9 @@ import Refusals
 enum DoorRefusal {
     static let notRegistered = Refusal(
         .missingEntitlement,
-        "Only a door may make requests for other programs, and this program is not registered. Register it with `ostiary app "
-            + "register --door`.", cause: "door.not-registered")
+        "Only a door may make requests for other programs, and this program is not registered. `ostiary doors register` "
+            + "registers those of Ostiary, and `ostiary app register --door` another one.", cause: "door.not-registered"
+    )
 
     static let notADoor = Refusal(
         .missingEntitlement,
